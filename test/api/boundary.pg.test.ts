@@ -4,14 +4,19 @@ import http from 'node:http'
 import net from 'node:net'
 import { json, text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { PROBLEM_TYPE } from '../../src/platform/http/problems.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
 import { createApiKey, newKey } from '../../src/resellers/api-keys.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
+import { fanOutAll } from '../delivery/delivery-fixtures.ts'
+import { available, passSeconds, record } from '../fares/fare-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { collectLog } from '../support/collected-log.ts'
 import { freezeDate } from '../support/request-limits.ts'
 import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
+import { fareOf, watch } from './reseller-calls.ts'
+import type { Seed } from './seed.ts'
 import { it, type SharedApi } from './shared-api.ts'
 
 const OPERATIONS = EVERY.map(([, operation]) => operation)
@@ -154,6 +159,63 @@ describe('requests that every operation refuses', () => {
       expect(second.headers.get('retry-after'), operation.id).toBe('10')
     }
   })
+})
+
+/** Adds to the seed, so that most lists have several items. */
+async function grow(db: Db, base: string, { alpha, keys }: Seed): Promise<void> {
+  const fareId = await fareOf(db, '101')
+  const send = (key: string, method: string, path: string, body: object) =>
+    ask(`${base}/api/v1/${path}`, {
+      method,
+      headers: { ...bearer(key), 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  for (const name of ['autumn', 'spring']) {
+    await send(keys.alpha, 'POST', 'watch-lists', { name })
+    await createReseller(db, name)
+    await createApiKey(db, { resellerId: alpha })
+    await send(keys.operator, 'PATCH', `resellers/${name}`, { share: 2 })
+  }
+  const watches = ['A-2', 'A-3'].map((reference) => watch(reference, { returnFlightId: reference }))
+  await send(keys.alpha, 'POST', 'watch-lists/summer/watches', { watches })
+  for (const price of ['150.00', '100.00']) {
+    await passSeconds(db, 60)
+    for (const _ of [1, 2]) {
+      await passSeconds(db, 20)
+      await record(db, fareId, new Date(), available(price))
+    }
+  }
+  await fanOutAll(db)
+}
+
+it('every list that is read item by item shows what it shows at once', async ({
+  seeded: { db, seed },
+}) => {
+  const base = await startApi(db)
+  await grow(db, base, seed)
+  const long: string[] = []
+
+  for (const operation of having('cursor')) {
+    const read = async (query: Record<string, string>) => {
+      const { body } = await call(base, operation, {
+        key: rightKey(seed, operation),
+        query: { ...operation.example.query, ...query },
+      })
+      return body as { items: unknown[]; next: string | null }
+    }
+    const { items } = await read({ limit: '100' })
+    const seen: unknown[] = []
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await read({ limit: '1', ...(cursor === undefined ? {} : { cursor }) })
+      expect(page.items.length, operation.id).toBeLessThanOrEqual(1)
+      seen.push(...page.items)
+      cursor = page.next
+    }
+
+    expect(seen, operation.id).toEqual(items)
+    if (seen.length > 1) long.push(operation.id)
+  }
+  expect(long.length).toBeGreaterThan(12)
 })
 
 describe('every operation', () => {

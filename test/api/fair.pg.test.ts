@@ -1,16 +1,11 @@
-import { expect, onTestFinished } from 'vitest'
-import { createOnDemand } from '../../src/fares/verify.ts'
-import { systemClock } from '../../src/platform/base/clock.ts'
+import { expect } from 'vitest'
 import { sql, type Tx } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
-import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { lockWatchesOf } from '../../src/resellers/resellers.ts'
-import { available, gone, observation, RULES, record } from '../fares/fare-fixtures.ts'
+import { available, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
-import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { question } from '../upstream/verify-fixtures.ts'
 import { fareOf, listWith, newCaller, watch } from './reseller-calls.ts'
 import { ONE_ADULT } from './verify-fixture.ts'
 
@@ -54,25 +49,6 @@ it('polls that do not wait and verifies of a kept answer are handled two at a ti
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(paths.map(() => 200))
 })
 
-it('the states of lists are read one after another for each reseller', async ({ db }) => {
-  const base = await startApi(db)
-  const ana = await newCaller(db, base, 'ana')
-  const ben = await newCaller(db, base, 'ben')
-  await listWith(ana, 'l', [watch('A')])
-
-  const { answers, waiting } = await inTransaction(db, async (tx) => {
-    await sql`lock table fare_state in access exclusive mode`.execute(tx)
-    const answers = ['/watch-lists/l/watches', '/watch-state'].map((path) => ana.get(path))
-    await until('a read waits for the lock', async () => (await countWaiting(tx)) > 0)
-    // Time in which the other read would reach the database.
-    for (let i = 0; i < 5; i += 1) expect((await ben.get('/watch-lists')).status).toBe(200)
-    return { answers, waiting: await countWaiting(tx) }
-  })
-
-  expect(waiting).toBe(1)
-  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200])
-})
-
 it('while the writes of one reseller wait for the database, another reads and writes at once', async ({
   db,
 }) => {
@@ -97,34 +73,4 @@ it('while the writes of one reseller wait for the database, another reads and wr
 
   expect(waiting).toBe(1)
   expect(new Set((await Promise.all(writes)).map(({ status }) => status))).toEqual(new Set([200]))
-})
-
-it('the single question of one reseller is answered while another one has sixty, in each of two processes', async ({
-  db,
-}) => {
-  const processes = [1, 2].map(() => {
-    const onDemand = createOnDemand({
-      db,
-      upstream: { verifyFares: async () => observation(gone) },
-      clock: systemClock,
-      // Lanes have four slots a second: sixty questions take fifteen seconds.
-      rules: { ...RULES, requestsPerSecond: 10 },
-      slotTimeoutMs: 3_000,
-      metrics: createMetrics(),
-      log: silentLog,
-    })
-    onTestFinished(() => onDemand.close())
-    return onDemand
-  })
-  const sixty = Array.from({ length: 60 }, (_, n) =>
-    processes[n % 2]?.verify(question({ flightId: `${n}` }), 'ana'),
-  )
-  const single = processes.map(({ verify }) => verify(question({ flightId: 'one' }), 'bob'))
-
-  const answers = await Promise.all(single)
-  await Promise.all(processes.map(({ close }) => close()))
-
-  expect(answers).toMatchObject([{ kind: 'known' }, { kind: 'known' }])
-  const unanswered = (await Promise.all(sixty)).filter((result) => result?.kind === 'unknown')
-  expect(unanswered.length).toBeGreaterThan(20)
 })

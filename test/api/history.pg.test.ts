@@ -62,59 +62,6 @@ describe('the history of a route', () => {
       next: null,
     })
   })
-
-  it('a removed route has a history too', async ({ db }) => {
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    await sync(db, routes('PMI-BCN'), SURE)
-    const get = await anApi(db)
-
-    const { body } = await get('routes/PMI/MAD/history')
-
-    expect(body).toMatchObject({ live: false, since: null, available: null })
-    expect(body.items).toHaveLength(1)
-  })
-
-  it('a history is read page by page, each interval once', async ({ db }) => {
-    for (let i = 0; i < 3; i += 1) {
-      await sync(db, routes('PMI-MAD', 'PMI-BCN'), SURE)
-      await sync(db, routes('PMI-BCN'), SURE)
-    }
-    const get = await anApi(db)
-    const whole = (await get('routes/PMI/MAD/history')).body.items as unknown[]
-
-    const seen: unknown[] = []
-    for (let query = '?limit=2'; ; ) {
-      const { body } = await get(`routes/PMI/MAD/history${query}`)
-      seen.push(...(body.items as unknown[]))
-      if (body.next === null) break
-      query = `?limit=2&cursor=${encodeURIComponent(String(body.next))}`
-    }
-
-    expect(whole).toHaveLength(3)
-    expect(seen).toEqual(whole)
-  })
-
-  it('a history refuses the cursor of another route', async ({ db }) => {
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'), LISTED)
-    const get = await anApi(db)
-    const { body } = await get('routes/PMI/MAD/history?limit=1')
-
-    const other = await get(`routes/PMI/BCN/history?limit=1&cursor=${String(body.next)}`)
-
-    expect(other.body).toMatchObject({ status: 400, code: 'request.invalid_cursor' })
-  })
-
-  it('a route that no list ever had has no history', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    const get = await anApi(db)
-
-    expect((await get('routes/MAD/PMI/history')).body).toMatchObject({
-      status: 404,
-      code: 'not_found',
-      detail: 'no list ever had a route from "MAD" to "PMI"',
-    })
-  })
 })
 
 describe('places', () => {
@@ -138,60 +85,6 @@ describe('places', () => {
         },
       ],
       next: null,
-    })
-  })
-
-  it('a place may have any text as its id', async ({ db }) => {
-    const unusual = place('a/b %2F;é', { city: 'Odd' })
-    await sync(db, [{ ...route('PMI-MAD'), destination: unusual }])
-    const get = await anApi(db)
-
-    expect((await get(`places/${encodeURIComponent(unusual.id)}`)).body).toMatchObject({
-      ...unusual,
-    })
-    expect((await get(`routes/PMI/${encodeURIComponent(unusual.id)}/history`)).status).toBe(200)
-  })
-
-  it('a place that no list ever had is not found', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    const get = await anApi(db)
-
-    expect((await get('places/pmi')).body).toMatchObject({ status: 404, code: 'not_found' })
-  })
-})
-
-describe('runs', () => {
-  it('runs can be filtered by list and status', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    await sync(db, routes('PMI-MAD'))
-    await sync(db, [])
-    await sync(db, routes('PMI-MAD'), LISTED)
-    const get = await anApi(db)
-    const runs = async (query: string) =>
-      ((await get(`sync-runs?${query}`)).body.items as { runId: number }[]).map(
-        ({ runId }) => runId,
-      )
-
-    expect(await runs('statuses=held')).toEqual([3])
-    expect(await runs('statuses=held,unchanged')).toEqual([3, 2])
-    expect(await runs('statuses=applied&list=routes')).toEqual([1])
-  })
-
-  it('one run is read with its details', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    await sync(db, [])
-    const get = await anApi(db)
-
-    expect((await get('sync-runs/2')).body).toMatchObject({
-      runId: 2,
-      status: 'applied',
-      changes: { route_added: 1 },
-    })
-    expect((await get('sync-runs/3')).body).toMatchObject({ status: 'held' })
-    expect((await get('sync-runs/4')).body).toMatchObject({
-      status: 404,
-      code: 'not_found',
     })
   })
 })
@@ -219,15 +112,6 @@ describe('the network', () => {
       ],
     })
     expect(early.body).toMatchObject({ live: { PMI: ['MAD'] }, changes: [gone] })
-  })
-
-  it('refuses instants in the wrong order', async ({ db }) => {
-    const get = await anApi(db)
-
-    const { status, body } = await get('routes/difference?from=2030-01-01T00:00:00Z')
-
-    expect(status).toBe(400)
-    expect(body).toMatchObject({ code: 'request.invalid', parameter: 'from' })
   })
 
   it('has a position for each place whose code is known, and none for others', async ({ db }) => {

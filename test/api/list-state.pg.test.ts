@@ -48,34 +48,6 @@ function beliefsOf({ watches }: State): Map<string, object> {
 }
 
 describe('the state of a list and of all lists', () => {
-  it('the state has every watch by reference, and the number of the feed', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    const references = Array.from({ length: 2_100 }, (_, i) => `R${String(i).padStart(4, '0')}`)
-    for (const part of [references.slice(0, 1_000), references.slice(1_000)]) {
-      await listWith(
-        ana,
-        'summer',
-        part.map((reference) => watch(reference, { flightId: reference })),
-      )
-    }
-    await record(db, await fareOf(db, 'R1500'), new Date(), available())
-
-    const { seq, watches } = await stateOf(ana)
-
-    expect(seq).toBe(1)
-    expect(watches.map(({ reference }) => reference)).toEqual(references)
-    expect(watches.filter(({ status }) => status !== 'new')).toMatchObject([
-      { reference: 'R1500', status: 'followed', belief: { state: 'bookable' } },
-    ])
-  })
-
-  it('the state of an empty list is empty', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await ana.send('POST', '/watch-lists', { name: 'summer' })
-
-    expect(await stateOf(ana)).toMatchObject({ seq: 0, watches: [] })
-  })
-
   it('the state of the account has the watches of all its lists, and of no other account', async ({
     db,
   }) => {
@@ -163,7 +135,7 @@ describe('the state of a list and of all lists', () => {
       const empty = beliefsOf(await stateOf(ana, path))
       let writing = true
       const write = async () => {
-        for (let round = 0; round < 12; round += 1) {
+        for (let round = 0; round < 7; round += 1) {
           for (const [i, fareId] of fares.entries()) {
             const answer = (round + i) % 5 === 0 ? gone : available(`${100 + round}.00`)
             await record(db, fareId, new Date(), answer)
@@ -180,7 +152,7 @@ describe('the state of a list and of all lists', () => {
 
       const changes = itemsOf<Change>(await ana.get('/watch-changes?limit=1000'))
       const last = beliefsOf(await stateOf(ana, path))
-      expect(changes.length).toBeGreaterThan(50)
+      expect(changes.length).toBeGreaterThan(30)
       expect(new Set(states.map(({ seq }) => seq)).size).toBeGreaterThan(2)
       for (const state of states) {
         const earlier = changes.filter(({ seq }) => seq <= state.seq)

@@ -1,6 +1,4 @@
-import { once } from 'node:events'
 import net from 'node:net'
-import { text } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type DatabaseOptions, openDatabase, sql } from '../../src/platform/db/database.ts'
@@ -10,15 +8,6 @@ import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from './shared-api.ts'
-
-/** Sends the bytes over a socket and returns everything that the server sends. */
-async function exchange(base: string, request: string): Promise<string> {
-  const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
-  socket.on('error', () => undefined)
-  await once(socket, 'connect')
-  socket.end(request)
-  return text(socket)
-}
 
 describe('responses', () => {
   it('a response carries the client’s request id if it is valid, else a new one', async ({
@@ -64,97 +53,6 @@ describe('responses', () => {
       expect(inflate(whole.subarray(cut + 4)).toString()).toBe(plain.text)
     },
   )
-})
-
-describe('requests', () => {
-  it.for([
-    ['GET', '/nowhere', 404, 'not_found', null],
-    ['GET', '/api/v1/status/', 404, 'not_found', null],
-    ['GET', '/API/v1/status', 404, 'not_found', null],
-    ['POST', '/nowhere', 404, 'not_found', null],
-    ['DELETE', '/api/v1/status', 405, 'request.no_method', 'GET, HEAD'],
-    ['POST', '/api/v1/status?a=1', 405, 'request.no_method', 'GET, HEAD'],
-    ['PROPFIND', '/api/v1/status', 405, 'request.no_method', 'GET, HEAD'],
-  ] as const)(
-    'the request %s %s is answered by %d',
-    async ([method, path, status, code, allow], { api: { base } }) => {
-      const body =
-        method === 'POST' ? { body: '<a/>', headers: { 'content-type': 'text/xml' } } : {}
-
-      const answer = await ask(`${base}${path}`, { method, ...body })
-
-      expect(answer).toMatchObject({ status, body: { code, status } })
-      expect(answer.headers.get('allow')).toBe(allow)
-    },
-  )
-
-  it.for([
-    ['a very long address', `/api/v1/status?a=${'x'.repeat(9_000)}`, {}, 414],
-    ['an address that cannot be decoded', '/api/v1/%zz', {}, 400],
-    ['very large headers', '/api/v1/status', { x: 'x'.repeat(20_000) }, 431],
-    ['a compressed body', '/api/v1/status', { 'content-encoding': 'gzip' }, 415],
-  ] as const)(
-    'a request with %s is refused',
-    async ([, path, headers, status], { api: { base } }) => {
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-
-      const answer = await exchange(
-        base,
-        `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${lines.join('')}\r\n`,
-      )
-
-      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
-      expect(answer).toMatch(/content-type: application\/problem\+json/i)
-    },
-  )
-
-  it('the problem of unknown parameters names them and the known ones', async ({
-    api: { base, seed },
-  }) => {
-    const headers = bearer(seed.keys.operator)
-
-    const { body } = await ask(`${base}/api/v1/sync-runs?lmit=1&list=routes&after=2`, { headers })
-
-    expect(body).toMatchObject({
-      status: 400,
-      code: 'request.unknown_parameter',
-      parameter: 'lmit',
-      detail: 'the endpoint does not have "lmit", "after": it has list, statuses, limit, cursor',
-    })
-  })
-
-  it('a key that is given twice is refused on the upstream’s own endpoints too', async ({
-    api: { base, seed },
-  }) => {
-    const key = seed.keys.alpha
-
-    const { body } = await ask(`${base}/api/v1/data/routes?accessToken=${key}&accessToken=${key}`)
-
-    expect(body).toMatchObject({
-      code: 'request.doubled_parameter',
-      parameter: 'accessToken',
-    })
-  })
-})
-
-describe('pages', () => {
-  it('following the cursors shows every item once', async ({ db }) => {
-    for (let i = 0; i < 5; i += 1) await sync(db, manyRoutes(3 + i))
-    const base = await startApi(db)
-    const headers = bearer(await newKeyText(db))
-    const seen: number[] = []
-
-    let cursor: string | null = ''
-    while (cursor !== null) {
-      const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
-      const { body } = await ask(`${base}/api/v1/sync-runs?limit=2${from}`, { headers })
-      seen.push(...(body.items as { runId: number }[]).map(({ runId }) => runId))
-      cursor = body.next as string | null
-    }
-
-    expect(seen).toHaveLength(5)
-    expect(seen).toEqual([...new Set(seen)].sort((a, b) => b - a))
-  })
 })
 
 describe('an unavailable database', () => {

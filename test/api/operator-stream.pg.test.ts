@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { type Db, sql } from '../../src/platform/db/database.ts'
+import type { Db } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
 import { available, minute, record, trackFare } from '../fares/fare-fixtures.ts'
 import { routes, sync } from '../routes/sync-fixtures.ts'
@@ -67,51 +67,6 @@ describe('the stream of operators', () => {
       'r2.f0',
       'r2.f1',
       'r2.f2',
-    ])
-  })
-
-  it('shows the open incidents and the last runs after a connect and on each change, without an id', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const { open, get } = await startWorld(db, databaseUrl)
-    await sync(db, routes('PMI-MAD'))
-    const stream = await open()
-    const states = await stream.events(2)
-
-    await sql`insert into incident (kind) values ('mass_loss')`.execute(db)
-    const [incident] = await stream.events(1)
-    await sync(db, [])
-    const [run] = await stream.events(1)
-
-    expect(states).toMatchObject([
-      { event: 'incidents', data: { items: [] } },
-      { event: 'runs', data: { items: [{ status: 'applied' }] } },
-    ])
-    const { items } = (await get('/incidents?open=true')).body
-    expect(incident).toEqual({ event: 'incidents', data: { items } })
-    expect(run?.data).toEqual({ items: (await get('/sync-runs?limit=10')).body.items })
-    expect(run).toMatchObject({ event: 'runs', data: { items: [{ status: 'held' }, {}] } })
-  })
-
-  it('refuses positions beyond the feeds, garbage, and resellers', async ({ db, databaseUrl }) => {
-    const { open } = await startWorld(db, databaseUrl)
-
-    const answers = await Promise.all([
-      open('?after=r0.f1'),
-      open('', 'r1.f0'),
-      open('', '7'),
-      open('?after=r1'),
-    ])
-    const problems = await Promise.all(
-      answers.map(async ({ response }) => (await response.json()) as Record<string, unknown>),
-    )
-
-    expect(problems.map(({ status, code, parameter }) => [status, code, parameter])).toEqual([
-      [400, 'changes.beyond_head', 'after'],
-      [400, 'changes.beyond_head', 'Last-Event-ID'],
-      [400, 'request.invalid_parameter', 'Last-Event-ID'],
-      [400, 'request.invalid_parameter', 'after'],
     ])
   })
 })

@@ -1,15 +1,16 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
+import { createReseller } from '../../src/resellers/resellers.ts'
 import { GUARD_LIMITS } from '../../src/routes/guard.ts'
-import { runOf } from '../routes/held-fixtures.ts'
-import { changes, livePairs, manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
+import { livePairs, manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { collectLog } from '../support/collected-log.ts'
 import { it } from '../support/test-database.ts'
-import { manyCells, newReseller, resellerWith } from '../watches/watch-fixtures.ts'
+import { newReseller } from '../watches/watch-fixtures.ts'
 
 const ALL = manyRoutes(40)
+
 const FEW = ALL.slice(0, 10)
 
 /** The API, called by an operator, and the lines that it logs. */
@@ -65,37 +66,6 @@ it('what answers have that the interface does not have is listed, accepted and t
 })
 
 describe('held runs', () => {
-  it('the one held run of each list is listed, with how many lists agree', async ({ db }) => {
-    await sync(db, ALL)
-    for (const list of [FEW, [], FEW]) await sync(db, list)
-    const held = await sync(db, FEW)
-    const { send } = await anOperator(db)
-
-    const { body } = await send('GET', 'held-runs')
-
-    expect(body.items).toMatchObject([{ runId: held.runId, status: 'held', lists: 2 }])
-  })
-
-  it('reviewing a held run changes nothing', async ({ db }) => {
-    await sync(db, ALL)
-    const { runId } = await sync(db, FEW)
-    const { send } = await anOperator(db)
-
-    const { body } = await send('GET', `held-runs/${runId}`)
-
-    expect(body).toMatchObject({
-      run: { runId, status: 'held', lists: 1, rejectedAt: null },
-      isLikelyReal: false,
-      plan: {
-        liveBefore: 40,
-        missing: 30,
-        forecast: { live: 10, removed: 30 },
-        verdict: { code: 'mass_absence' },
-      },
-    })
-    expect(await livePairs(db)).toHaveLength(40)
-  })
-
   it('the difference of a held run has every route that approving it would change', async ({
     db,
   }) => {
@@ -133,52 +103,6 @@ describe('held runs', () => {
     ])
   })
 
-  it('rejecting a held run drops it and changes nothing else', async ({ db }) => {
-    await sync(db, ALL)
-    const { runId } = await sync(db, FEW)
-    const other = await sync(db, ALL.slice(0, 20), { list: 'with-availability' })
-    const { send } = await anOperator(db)
-
-    const { body } = await send('POST', `held-runs/${runId}/reject`)
-
-    expect(body).toEqual({ dropped: [runId] })
-    expect(await runOf(db, runId)).toMatchObject({ resolution: 'rejected' })
-    expect(await runOf(db, other.runId)).toMatchObject({ status: 'applied' })
-    expect(await livePairs(db)).toHaveLength(40)
-    expect(await changes(db)).toEqual([])
-  })
-
-  it('a run that does not exist or is not held can neither be read, approved nor rejected', async ({
-    db,
-  }) => {
-    await sync(db, ALL)
-    const { send } = await anOperator(db)
-
-    for (const [method, path, runId, status, code] of [
-      ['GET', '', 99, 404, 'not_found'],
-      ['POST', '/approve', 99, 404, 'not_found'],
-      ['POST', '/reject', 99, 404, 'not_found'],
-      ['GET', '', 1, 409, 'sync.not_held'],
-      ['POST', '/reject', 1, 409, 'sync.not_held'],
-    ] as const) {
-      const { body } = await send(method, `held-runs/${runId}${path}`)
-
-      expect(body, `${method} ${runId}${path}`).toMatchObject({ status, code })
-    }
-  })
-
-  it('a run whose list is no longer stored cannot be approved', async ({ db }) => {
-    await sync(db, ALL)
-    const { runId } = await sync(db, FEW)
-    const { send } = await anOperator(db)
-
-    await sql`delete from snapshot`.execute(db)
-    const gone = await send('POST', `held-runs/${runId}/approve`)
-
-    expect(gone.body).toMatchObject({ status: 409, code: 'sync.snapshot_gone' })
-    expect(await runOf(db, runId)).toMatchObject({ status: 'held' })
-  })
-
   it('a decision during a running sync waits briefly and then answers sync.busy', async ({
     db,
   }) => {
@@ -197,30 +121,6 @@ describe('held runs', () => {
 })
 
 describe('resellers', () => {
-  it('resellers are created, listed by name, and disabled', async ({ db }) => {
-    await resellerWith(db, manyCells(3), 'zephyr')
-    const { send } = await anOperator(db)
-
-    const created = await send('POST', 'resellers', { name: 'Aurora & Söhne' })
-    const first = await send('GET', 'resellers?limit=1')
-    const second = await send('GET', `resellers?limit=1&cursor=${String(first.body.next)}`)
-    const disabled = await send('POST', 'resellers/zephyr/disable')
-    const encoded = await send('POST', `resellers/${encodeURIComponent('Aurora & Söhne')}/disable`)
-
-    expect(created).toMatchObject({
-      status: 201,
-      body: { name: 'Aurora & Söhne', disabledAt: null },
-    })
-    expect(first.body.items).toMatchObject([{ name: 'Aurora & Söhne', lists: 0, watches: 0 }])
-    expect(second.body).toMatchObject({
-      items: [{ name: 'zephyr', lists: 1, watches: 3, active: 3 }],
-      next: null,
-    })
-    expect(disabled.body).toMatchObject({ name: 'zephyr', trackedFaresEnded: 3 })
-    expect(disabled.body.disabledAt).not.toBeNull()
-    expect(encoded.body).toMatchObject({ trackedFaresEnded: 0 })
-  })
-
   it('an operator sets the share of a reseller, which is 1 before', async ({ db }) => {
     await newReseller(db, 'zephyr')
     const { send, lines } = await anOperator(db)
@@ -247,125 +147,116 @@ describe('resellers', () => {
     })
     expect(await shareOf()).toMatchObject([{ share: 2.5 }])
   })
+})
 
-  it('a name that is taken, cannot be typed or is unknown is refused', async ({ db }) => {
-    await newReseller(db, 'zephyr')
-    const { send } = await anOperator(db)
+const forReseller = (key: string, name: string) => ({
+  ...bearer(key),
+  'farewatch-reseller': encodeURIComponent(name),
+})
 
-    for (const [path, sent, status, code] of [
-      ['resellers', { name: 'zephyr' }, 409, 'resellers.duplicate'],
-      ['resellers', { name: ' zephyr' }, 400, 'resellers.invalid_name'],
-      ['resellers', { name: 'a\nb' }, 400, 'resellers.invalid_name'],
-      ['resellers', { name: '..' }, 400, 'resellers.invalid_name'],
-      ['resellers', { name: '' }, 400, 'request.invalid_body'],
-      ['resellers', { name: 'x', key: 'y' }, 400, 'request.invalid_body'],
-      ['resellers/nobody/disable', undefined, 404, 'not_found'],
-      ['resellers/Zephyr/disable', undefined, 404, 'not_found'],
-    ] as const) {
-      const { body } = await send('POST', path, sent)
+describe('an operator that calls for a reseller', () => {
+  it('is that reseller, with the scopes of its own key', async ({ db }) => {
+    const base = await startApi(db)
+    await createReseller(db, 'Ana Süd')
+    const ben = await createReseller(db, 'ben')
+    const operator = await newKeyText(db)
+    const reader = await newKeyText(db, { scopes: ['read'] })
+    const own = await newKeyText(db, { resellerId: ben.id })
+    const create = (key: string, name: string) =>
+      ask(`${base}/api/v1/watch-lists`, {
+        method: 'POST',
+        headers: { ...forReseller(key, name), 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'summer' }),
+      })
+    const lists = async (headers: Record<string, string>) =>
+      (await ask(`${base}/api/v1/watch-lists`, { headers })).body
 
-      expect(body, JSON.stringify(sent)).toMatchObject({ status, code })
-    }
+    const made = await create(operator, 'Ana Süd')
+    const refused = await create(reader, 'Ana Süd')
+    const unknown = await create(operator, 'unknown')
+
+    expect(made.status).toBe(201)
+    expect(refused).toMatchObject({ status: 403, body: { code: 'access.missing_scope' } })
+    expect(unknown).toMatchObject({ status: 404, body: { code: 'not_found', missing: 'reseller' } })
+    expect(await lists(forReseller(reader, 'Ana Süd'))).toMatchObject({
+      items: [{ name: 'summer' }],
+    })
+    expect(await lists(forReseller(operator, 'ben'))).toMatchObject({ items: [] })
+    // The key of a reseller calls for itself, whatever the header says.
+    expect(await lists(forReseller(own, 'Ana Süd'))).toMatchObject({ items: [] })
+    expect(await lists(bearer(operator))).toMatchObject({ code: 'access.resellers_only' })
   })
 })
 
-describe('keys', () => {
-  it('keys are created, shown once, listed by prefix, and revoked', async ({ db }) => {
-    await newReseller(db, 'zephyr')
-    const { send, as, lines } = await anOperator(db)
+describe('the account of operators', () => {
+  const ACCOUNT = '(operators)'
+  const ENDPOINTS = '/webhook-endpoints'
+  const EMAIL = { format: 'email', target: 'ops@seller.example' }
+  const QUIET = { from: 22, to: 7, zone: 'Europe/Madrid' }
+  const DAILY = { type: 'daily', hour: 7, zone: 'Europe/Madrid' }
 
-    const made = await send('POST', 'keys', { reseller: 'zephyr', scopes: ['read'] })
-    const { id, key: text } = made.body as { id: number; key: string }
-    const works = await as(text, 'status')
-    const list = await send('GET', 'keys')
-    const revoked = await send('POST', `keys/${id}/revoke`)
-
-    expect(made).toMatchObject({ status: 201, body: { reseller: 'zephyr', scopes: ['read'] } })
-    expect(text).toMatch(/^fwk_[0-9A-Za-z]{36}$/)
-    expect(works.status).toBe(200)
-    expect(list.body.items).toMatchObject([
-      { reseller: null, scopes: ['read', 'operate'] },
-      { id, prefix: text.slice(0, 12), revokedAt: null },
-    ])
-    expect(revoked.body).toMatchObject({ id })
-    expect(revoked.body.revokedAt).not.toBeNull()
-    for (const reported of [list.text, revoked.text, ...lines]) expect(reported).not.toContain(text)
-    expect(logged(lines).map(({ msg }) => msg)).toEqual(['key created', 'key revoked'])
-  })
-
-  it('a key may have an expiry', async ({ db }) => {
-    const { send } = await anOperator(db)
-
-    const made = await send('POST', 'keys', {
-      reseller: null,
-      expiresAt: '2100-01-01T00:00:00+01:00',
+  async function open(db: Db) {
+    const base = await startApi(db, {
+      email: { smtpUrl: 'smtp://mail.example', from: 'fares@seller.example' },
     })
-
-    expect(made.body).toMatchObject({ expiresAt: '2099-12-31T23:00:00.000Z' })
-  })
-
-  it('a key with a wrong reseller, scope or expiry is not created', async ({ db }) => {
-    await newReseller(db, 'zephyr')
-    const { send } = await anOperator(db)
-
-    for (const [body, status, code, pointer] of [
-      [{}, 400, 'request.invalid_body', '/reseller'],
-      [{ reseller: 'nobody' }, 404, 'not_found', undefined],
-      [{ reseller: null, scopes: ['watch'] }, 400, 'access.scope_not_grantable', undefined],
-      [{ reseller: 'zephyr', scopes: ['operate'] }, 400, 'access.scope_not_grantable', undefined],
-      [{ reseller: null, scopes: [] }, 400, 'request.invalid_body', '/scopes'],
-      [
-        { reseller: null, expiresAt: '2020-01-01T00:00:00Z' },
-        400,
-        'request.invalid_body',
-        '/expiresAt',
-      ],
-      [{ reseller: null, expiresAt: 'soon' }, 400, 'request.invalid_body', '/expiresAt'],
-      // In UTC it lies in the year 10000, which a date-time cannot express.
-      [
-        { reseller: null, expiresAt: '9999-12-31T23:59:59-23:59' },
-        400,
-        'request.invalid_body',
-        '/expiresAt',
-      ],
-    ] as const) {
-      const answer = await send('POST', 'keys', body)
-
-      expect(answer.body, JSON.stringify(body)).toMatchObject({ status, code })
-      expect(answer.body.pointer).toBe(pointer)
+    const { id: resellerId } = await createReseller(db, 'ana')
+    const keys = {
+      operator: await newKeyText(db),
+      reader: await newKeyText(db, { scopes: ['read'] }),
+      ana: await newKeyText(db, { resellerId }),
     }
-    expect((await send('GET', 'keys')).body.items).toHaveLength(1)
-  })
+    const callAs =
+      (key: string, account: string | null = ACCOUNT) =>
+      (method: string, path: string, body?: object): Promise<Answer> =>
+        ask(`${base}/api/v1${path}`, {
+          method,
+          headers: {
+            ...(account === null ? bearer(key) : forReseller(key, account)),
+            ...(body && { 'content-type': 'application/json' }),
+          },
+          ...(body && { body: JSON.stringify(body) }),
+        })
+    return { callAs, keys }
+  }
 
-  it('an unknown key cannot be revoked', async ({ db }) => {
-    const { send } = await anOperator(db)
+  it('owns endpoints that operators create, list, show, change and delete', async ({ db }) => {
+    const { callAs, keys } = await open(db)
+    const send = callAs(keys.operator)
+    const made = await send('POST', ENDPOINTS, { ...EMAIL, quietHours: QUIET })
+    const path = `${ENDPOINTS}/${String(made.body.id)}`
 
-    expect((await send('POST', 'keys/99/revoke')).body).toMatchObject({
-      status: 404,
-      code: 'not_found',
-    })
-  })
-})
+    const refused = [
+      await send('POST', ENDPOINTS, { ...EMAIL, target: 'ops@' }),
+      await send('PATCH', path, { quietHours: { ...QUIET, to: 22 } }),
+      await send('PATCH', path, { quietHours: { ...QUIET, zone: 'Mars' } }),
+      await send('PATCH', path, { quietHours: { from: 22 } }),
+      await send('PATCH', path, { digest: { ...DAILY, hour: 24 } }),
+      await send('PATCH', path, { digest: { ...DAILY, type: 'weekly' } }),
+    ]
+    const changed = await send('PATCH', path, { quietHours: null, digest: DAILY })
+    const tested = await send('POST', `${path}/test`)
+    const shown = await send('GET', path)
+    const listed = await send('GET', ENDPOINTS)
+    const deliveries = await send('GET', '/deliveries')
+    const deleted = await send('DELETE', path)
 
-describe('incidents', () => {
-  it('incidents are listed newest first, and can be filtered by open', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    await sql`
-      insert into incident (kind, closed_at)
-      values ('mass_loss', clock_timestamp()), ('mass_price_change', clock_timestamp()), ('mass_loss', null)
-    `.execute(db)
-    const { send } = await anOperator(db)
-    const ids = async (query: string) =>
-      ((await send('GET', `incidents?${query}`)).body.items as { id: number }[]).map(({ id }) => id)
-
-    const first = await send('GET', 'incidents?limit=2')
-
-    expect(first.body.items).toMatchObject([
-      { id: 3, kind: 'mass_loss', closedAt: null },
-      { id: 2 },
+    expect(made).toMatchObject({ status: 201, body: { format: 'email', quietHours: QUIET } })
+    expect(refused.map(({ status, body }) => [status, body.pointer])).toEqual([
+      [400, '/target'],
+      [400, '/quietHours'],
+      [400, '/quietHours'],
+      [400, '/quietHours/to'],
+      [400, '/digest/hour'],
+      [400, '/digest/type'],
     ])
-    expect(await ids(`limit=2&cursor=${String(first.body.next)}`)).toEqual([1])
-    expect(await ids('open=true')).toEqual([3])
-    expect(await ids('open=false')).toEqual([2, 1])
+    expect(changed.body).toMatchObject({ quietHours: null, digest: DAILY })
+    expect(tested.status).toBe(202)
+    expect(shown.body).toMatchObject({ id: made.body.id, digest: DAILY, pending: 1 })
+    expect(listed.body.items).toEqual([shown.body])
+    expect(deliveries.body.items).toMatchObject([
+      { id: tested.body.deliveryId, type: 'webhook.test' },
+    ])
+    expect(deleted.status).toBe(204)
+    expect((await send('GET', path)).status).toBe(404)
   })
 })

@@ -4,7 +4,6 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
 import { listApiKeys } from '../../src/resellers/api-keys.ts'
 import { pruneKeptAnswers } from '../../src/resellers/kept-answers.ts'
-import { lockReseller } from '../../src/resellers/resellers.ts'
 import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { listWith, newCaller, watch } from './reseller-calls.ts'
@@ -84,40 +83,6 @@ describe('a request with an Idempotency-Key', () => {
       expect(refused.headers.get('retry-after')).toBe('1')
     }
     expect(await listApiKeys(db)).toHaveLength(2)
-  })
-
-  it('is refused while the first one waits, and answered as that one afterwards', async ({
-    db,
-  }) => {
-    const base = await startApi(db)
-    const { key } = await newCaller(db, base, 'ana')
-    // Requests of one reseller to one process follow each other, so the second one comes to another process.
-    const other = sender(await startApi(db), key)
-    const post = sender(base, key)
-    const waits = Promise.withResolvers<void>()
-    const holds = Promise.withResolvers<void>()
-    const holding = db.transaction().execute(async (tx) => {
-      await sql`lock table watch_list in exclusive mode`.execute(tx)
-      holds.resolve()
-      await waits.promise
-    })
-    await holds.promise
-    const first = post('/watch-lists', { name: 'summer' }, named('n'))
-    const isLocked = async () =>
-      (await sql`select from pg_locks where locktype = 'relation' and not granted`.execute(db)).rows
-        .length > 0
-    while (!(await isLocked()));
-
-    const second = await other('/watch-lists', { name: 'summer' }, named('n'))
-    waits.resolve()
-    await holding
-
-    expect(second).toMatchObject({ status: 409, body: { code: 'request.still_running' } })
-    expect((await first).status).toBe(201)
-    expect(await post('/watch-lists', { name: 'summer' }, named('n'))).toMatchObject({
-      status: 201,
-      text: (await first).text,
-    })
   })
 
   it('leaves nothing behind when its answer cannot be kept, and is refused without being kept', async ({
@@ -233,25 +198,6 @@ describe('If-Match', () => {
         answers.find((a) => a.status === 200)?.headers.get('etag'),
       )
     }
-  })
-
-  it('compares again after a change that was under way', async ({ db }) => {
-    const base = await startApi(db)
-    await newCaller(db, base, 'ana')
-    const operator = await newKeyText(db)
-    const read = await ask(`${base}/api/v1/resellers/ana`, { headers: bearer(operator) })
-    const tag = read.headers.get('etag') ?? ''
-    const patch = sender(base, operator, 'PATCH')
-
-    const answer = await db.transaction().execute(async (tx) => {
-      await lockReseller(tx, 'ana')
-      const waiting = patch('/resellers/ana', { share: 2 }, { 'if-match': tag })
-      while ((await sql`select from pg_locks where not granted`.execute(db)).rows.length === 0);
-      await sql`update reseller set share = 7 where name = 'ana'`.execute(tx)
-      return { waiting }
-    })
-
-    expect((await answer.waiting).status).toBe(412)
   })
 
   it('every member that an edit can set is in the answer of its address', () => {

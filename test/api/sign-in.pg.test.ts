@@ -4,7 +4,6 @@ import { createApiKey, listApiKeys, revokeApiKey } from '../../src/resellers/api
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { createSignInCode } from '../../src/resellers/sign-in.ts'
 import { ask, bearer, startApi } from '../support/api-server.ts'
-import { freezeDate } from '../support/request-limits.ts'
 import { it } from '../support/test-database.ts'
 
 interface Given {
@@ -48,19 +47,6 @@ describe('a code for signing in', () => {
     expect(days).toBeLessThanOrEqual(31)
   })
 
-  it.for([
-    ['an operator alone', true, ['operator']],
-    ['a reseller alone', false, ['reseller']],
-  ] as const)('gives a key of %s', async ([, operator, kinds], { db }) => {
-    const { id } = await createReseller(db, 'ana')
-    const base = await startApi(db)
-    const { code } = await createSignInCode(db, { operator, resellerId: operator ? null : id })
-
-    const { body } = await exchange(base, code)
-
-    expect((body.keys as Given[]).map(({ kind }) => kind)).toEqual(kinds)
-  })
-
   it('is good for one of several exchanges at the same time', async ({ db }) => {
     const base = await startApi(db)
     const { code } = await createSignInCode(db, { operator: true, resellerId: null })
@@ -86,25 +72,6 @@ describe('a code for signing in', () => {
     expect(await listApiKeys(db)).toEqual([])
     await createSignInCode(db, { operator: true, resellerId: null })
     expect(await codes(db)).toBe(1)
-  })
-
-  it('counts guesses by address', async ({ db }) => {
-    freezeDate()
-    const base = await startApi(db, { requestsPerSecond: 1 })
-
-    const answers = []
-    for (let i = 0; i < 60; i += 1) answers.push((await exchange(base, `guess ${i}`)).status)
-
-    expect(new Set(answers)).toEqual(new Set([410, 429]))
-  })
-
-  it('is no key', async ({ db }) => {
-    const base = await startApi(db)
-    const { code } = await createSignInCode(db, { operator: true, resellerId: null })
-
-    const answer = await ask(`${base}/api/v1/caller`, { headers: bearer(code) })
-
-    expect(answer).toMatchObject({ status: 401, body: { code: 'access.mistyped_key' } })
   })
 })
 

@@ -1,49 +1,11 @@
 import { expect } from 'vitest'
-import { createSlotQueue, NoSlotError } from '../../src/fares/verify.ts'
+import { createSlotQueue } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { trackFares } from '../schedule/schedule-fixtures.ts'
 import { it } from '../support/test-database.ts'
 
-const CALLS = 8
 const { signal } = new AbortController()
-
-it('a caller gets slots in the order of its requests', async ({ db }) => {
-  const takeSlot = createSlotQueue({
-    db,
-    clock: systemClock,
-    // One slot each 250 ms (the lanes' share of the budget): a shorter pause of the machine changes no order.
-    requestsPerSecond: 10,
-    timeoutMs: 10_000,
-  })
-  const served: number[] = []
-  const wanted = Array.from({ length: CALLS }, (_, n) => n)
-
-  await Promise.all(
-    wanted.map(async (n) => {
-      await takeSlot('ana', signal)
-      served.push(n)
-    }),
-  )
-
-  expect(served).toEqual(wanted)
-})
-
-it('a caller that gets no slot in time fails, and so do the callers behind it', async ({ db }) => {
-  const takeSlot = createSlotQueue({
-    db,
-    clock: systemClock,
-    requestsPerSecond: 0.1,
-    timeoutMs: 200,
-  })
-  await takeSlot('ana', signal)
-
-  const ended = await Promise.allSettled([takeSlot('ana', signal), takeSlot('ana', signal)])
-
-  for (const result of ended) {
-    expect(result).toMatchObject({ status: 'rejected', reason: expect.any(NoSlotError) as unknown })
-  }
-})
 
 it('callers take turns: the questions of others wait for one slot each, not for sixty', async ({
   db,

@@ -3,10 +3,9 @@ import type { Status } from '../../src/health/status-shapes.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { available, record, silent, trackFare, watchFare } from '../fares/fare-fixtures.ts'
-import { manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
+import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { putState } from '../upstream/health-fixtures.ts'
 import { seedApi } from './seed.ts'
 
 async function statusOf(db: Db, key: string): Promise<Record<string, unknown>> {
@@ -124,56 +123,6 @@ describe('the status', () => {
     ])
   })
 
-  it('the status shows the ages of the beliefs of checked fares', async ({ db }) => {
-    for (const [i, age] of [50, 100, 150, 200, 250, 300, 350, 400, 450, 7_200].entries()) {
-      await fareOfAge(db, `F${i}`, age)
-    }
-    await fareOfAge(db, 'silent', null)
-    const ended = await fareOfAge(db, 'ended', 900_000)
-    await sql`update tracked_fare set ended_at = now() where id = ${ended}`.execute(db)
-
-    const { beliefs } = await operatorStatus(db)
-
-    const { ageSeconds, ...counts } = beliefs as Record<string, unknown>
-    expect(counts).toEqual({
-      fares: 11,
-      unanswered: 1,
-      stale: 1,
-      silent: 0,
-      silentReason: null,
-    })
-    const ages = Object.entries(ageSeconds as Record<string, number>)
-    expect(ages.map(([name, age]) => [name, Math.round(age / 50) * 50])).toEqual([
-      ['p50', 250],
-      ['p90', 450],
-      ['p99', 7_200],
-      ['max', 7_200],
-    ])
-  })
-
-  it('the status shows the age of a hidden belief, and the change that waits', async ({ db }) => {
-    await fareOfAge(db, 'fresh', 16)
-    const fareId = await fareOfAge(db, 'hidden', 660)
-    const other = available('100.00', { identity: 'VY|1|PMI-BCN|2027-01-10' })
-    const since = new Date(Date.now() - 301_000)
-    await record(db, fareId, since, other)
-
-    const { beliefs, contradicted, detectionDelays } = (await operatorStatus(
-      db,
-    )) as unknown as Status
-
-    expect(beliefs).toMatchObject({ fares: 2, unanswered: 0, stale: 1 })
-    expect(Math.round((beliefs.ageSeconds?.max ?? 0) / 60)).toBe(11)
-    expect(contradicted).toEqual({
-      fares: 1,
-      since: since.toISOString(),
-      until: expect.any(String) as string,
-      waits: [{ wait: 'late', fares: 1, since: since.toISOString() }],
-    })
-    expect(detectionDelays).toMatchObject([{ priority: 'all', changes: 1, waiting: 1 }])
-    expect(Math.round((detectionDelays?.[0]?.atMostSeconds.p95 ?? 0) / 60)).toBe(11)
-  })
-
   it('a reseller’s status covers only its own fares', async ({ db }) => {
     const mine = await fareOfAge(db, 'mine', 100)
     const alpha = await watchFare(db, 'alpha', mine)
@@ -223,66 +172,6 @@ describe('the status', () => {
     expect(failing).toEqual([
       [1, recordedAt, ['deliveries_dying', 'endpoints_failing']],
       [0, null, []],
-    ])
-  })
-
-  it('an operator’s status shows the budget and its use', async ({ db }) => {
-    await sql`
-      insert into check_minute (minute, checks, unknown)
-      select date_trunc('minute', clock_timestamp()) - n * interval '1 minute', 150, 30
-        from generate_series(0, 1) n
-    `.execute(db)
-    await sql`
-      update upstream_budget set next_slot_at = clock_timestamp() + interval '1 hour', share = 0.7,
-                                 recovers_from = clock_timestamp() + interval '1 hour'
-    `.execute(db)
-
-    const { budget } = await operatorStatus(db)
-
-    // The status counts the last whole minute. This minute is filled too, because it may end before the status is read.
-    const { aheadSeconds, ...rest } = budget as { aheadSeconds: number }
-    expect(rest).toEqual({
-      requestsPerSecond: 5,
-      share: 0.7,
-      checksLastMinute: 150,
-      unknownLastMinute: 30,
-      used: 0.5,
-      limit: null,
-    })
-    expect(aheadSeconds).toBeGreaterThan(0)
-    expect(aheadSeconds).toBeLessThanOrEqual(3_600)
-  })
-
-  it('the status shows pauses, open breakers and incidents', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    const sinceMs = Date.now() - 60_000
-    const known = { cause: '401', goodAtMs: sinceMs - 1_000 }
-    const open = { sinceMs, ...known, probeAtMs: sinceMs, probe: null }
-    await putState(db, ['verify', 'auth'], { open })
-    await sql`update upstream_budget set paused_until = clock_timestamp() + interval '1 minute'`.execute(
-      db,
-    )
-    await sql`
-      insert into incident (kind, closed_at)
-      values ('mass_price_change', null), ('mass_loss', clock_timestamp())
-    `.execute(db)
-
-    const { upstream, incidents } = await operatorStatus(db)
-
-    expect(upstream).toEqual({
-      pausedUntil: expect.any(String) as string,
-      openBreakers: [
-        {
-          endpoint: 'verify',
-          breaker: 'auth',
-          since: new Date(sinceMs).toISOString(),
-          cause: '401',
-          lastGoodAt: new Date(sinceMs - 1_000).toISOString(),
-        },
-      ],
-    })
-    expect(incidents).toEqual([
-      { kind: 'mass_price_change', openedAt: expect.any(String) as string },
     ])
   })
 })

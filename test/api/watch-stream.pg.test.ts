@@ -145,21 +145,6 @@ describe('the stream of a reseller', () => {
     expect([beat, await stream.next()]).toEqual([{}, {}])
   })
 
-  it('sends what was committed while nothing was notified', async ({ db, databaseUrl }) => {
-    const { append, open } = await startStreamWorld(db, databaseUrl)
-    const stream = await open()
-    await append(1)
-    await stream.events(1)
-
-    await sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and application_name = 'farewatch listener'
-    `.execute(db)
-    await append(2)
-
-    expect(seqsOf(await stream.events(2))).toEqual([2, 3])
-  })
-
   it('ends with the problem of a poll when the feed has lost its end', async ({
     db,
     databaseUrl,
@@ -177,24 +162,5 @@ describe('the stream of a reseller', () => {
       event: 'problem',
       data: { status: 400, code: 'changes.beyond_head' },
     })
-  })
-
-  it('ends when the process stops, and asks its clients to come back at different times', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const { close, append, open } = await startStreamWorld(db, databaseUrl, {
-      streams: { random: Math.random },
-    })
-    await append(1)
-    const streams = await Promise.all(Array.from({ length: 5 }, () => open()))
-    await Promise.all(streams.map((stream) => stream.events(1)))
-
-    const ended = Promise.all(streams.map((stream) => stream.rest()))
-    await close()
-
-    const retries = (await ended).map((blocks) => blocks.at(-1)?.retry ?? 0)
-    expect(new Set(retries).size).toBeGreaterThan(1)
-    expect(retries.every((ms) => ms >= 1_000 && ms <= 10_000)).toBe(true)
   })
 })

@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { disableReseller } from '../../src/watches/change-watches.ts'
 import { available, endFares, gone, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
@@ -29,25 +28,7 @@ async function addWatch(
   return { ana, base, fareId: await fareOf(db, '101') }
 }
 
-const amountOf = (price: unknown) => (price as { amount: string }).amount
-
 describe('a watch', () => {
-  it('a watch is new until its first check', async ({ db }) => {
-    const { ana } = await addWatch(db)
-
-    const { body } = await ana.get(A_1)
-
-    expect(body).toMatchObject({
-      status: 'new',
-      belief: { state: 'unknown', price: null, outbound: { belief: 'unknown', flight: null } },
-      lastGoodCheckAt: null,
-      lastCheckAt: null,
-      lastCheckWhy: null,
-      lastReason: null,
-      next: { notBefore: ago(30).toISOString(), why: 'first_check' },
-    })
-  })
-
   it('a watch shows its belief and its next check', async ({ db }) => {
     const { ana, fareId } = await addWatch(db)
     await record(db, fareId, ago(20), available('100.00'))
@@ -70,42 +51,6 @@ describe('a watch', () => {
     for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'lastNotified']) {
       expect(JSON.stringify(body)).not.toContain(name)
     }
-  })
-
-  it('a watch shows no belief while it is paused or its reseller is disabled', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db)
-    await record(db, fareId, ago(10), available())
-    const nothing = {
-      status: 'paused',
-      belief: { state: 'unknown', outbound: { belief: 'unknown', flight: null } },
-      lastGoodCheckAt: null,
-      lastCheckAt: null,
-      next: null,
-    }
-
-    await ana.send('POST', '/watch-lists/summer/pause', {})
-    const paused = await ana.get(A_1)
-    const timeline = await ana.get(`${A_1}/timeline`)
-    await ana.send('POST', '/watch-lists/summer/resume', {})
-    await disableReseller(db, ana.resellerId)
-    const disabled = await ana.get(A_1)
-
-    expect(paused.body).toMatchObject(nothing)
-    expect(itemsOf(timeline)).toEqual([])
-    expect(disabled.body).toMatchObject(nothing)
-    expect(itemsOf(await ana.get(`${A_1}/timeline`))).toEqual([])
-  })
-
-  it('a resumed watch shows the current belief at once', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db)
-    await record(db, fareId, new Date(Date.now() - 60_000), available())
-    await ana.send('POST', '/watch-lists/summer/pause', {})
-    await ana.send('POST', '/watch-lists/summer/resume', {})
-
-    const resumed = await ana.get(A_1)
-
-    expect(resumed.body).toMatchObject({ status: 'followed', belief: { state: 'bookable' } })
-    expect(itemsOf(await ana.get(`${A_1}/timeline`))).toMatchObject([{ validTo: null }])
   })
 })
 
@@ -181,24 +126,6 @@ describe('the last flight of a watch', () => {
 
     expect(body.lastFlight).toMatchObject({ outbound: FLIGHT, price: null, at: null })
   })
-
-  it('a pair with one lost flight shows both', async ({ db }) => {
-    const base = await startApi(db)
-    const ana = await newCaller(db, base, 'ana')
-    await listWith(ana, 'summer', [watch('A-1', { returnFlightId: '201' })])
-    await beginAt(db, ana, ago(30))
-    const fareId = await fareOf(db, '101')
-    await record(db, fareId, ago(20), available('100.00'), available('50.00'))
-    await record(db, fareId, ago(16), available('100.00'), gone)
-    await record(db, fareId, ago(15), available('100.00'), gone)
-
-    const { body } = await ana.get(A_1)
-
-    expect(body).toMatchObject({
-      belief: { state: 'not_bookable', outbound: { flight: FLIGHT }, return: { flight: null } },
-      lastFlight: { outbound: FLIGHT, return: FLIGHT, price: { amount: '150.00' } },
-    })
-  })
 })
 
 describe('the timeline of a watch', () => {
@@ -257,62 +184,6 @@ describe('the timeline of a watch', () => {
       },
     ])
   })
-
-  it('a timeline has pages, and its prices are a list of their own', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db)
-    await recordHistory(db, fareId)
-    const pages = async (path: string) => {
-      const items: Record<string, unknown>[] = []
-      for (let cursor: string | null = ''; cursor !== null; ) {
-        const from: string = cursor === '' ? '' : `&cursor=${cursor}`
-        const answer = await ana.get(`${A_1}/${path}?limit=1${from}`)
-        items.push(...itemsOf(answer))
-        cursor = answer.body.next as string | null
-      }
-      return items
-    }
-
-    expect(await pages('timeline')).toEqual(itemsOf(await ana.get(`${A_1}/timeline`)))
-    const prices = await pages('prices')
-    expect(prices).toEqual(itemsOf(await ana.get(`${A_1}/prices`)))
-    expect(prices.map(({ validFrom, price }) => [validFrom, amountOf(price)])).toEqual([
-      [ago(10).toISOString(), '80.00'],
-      [ago(20).toISOString(), '110.00'],
-      [ago(30).toISOString(), '100.00'],
-    ])
-  })
-
-  it.for([
-    ['without a later check', [], [['100.00', 15]]],
-    [
-      'after a change',
-      [[12, available('110.00')]],
-      [
-        ['110.00', 12],
-        ['100.00', 15],
-      ],
-    ],
-  ] as const)(
-    'a timeline begins with the belief at the start of the watch: %s',
-    async ([, answers, expected], { db }) => {
-      const { ana, base, fareId } = await addWatch(db)
-      await record(db, fareId, ago(25), available('91.00'))
-      await record(db, fareId, ago(20), available('100.00'))
-      const ben = await newCaller(db, base, 'ben')
-      await listWith(ben, 'late', [watch('B')])
-      await beginAt(db, ben, ago(15))
-      for (const [minutes, answer] of answers) await record(db, fareId, ago(minutes), answer)
-      // As if each answer had been recorded at once.
-      await sql`update availability_change set recorded_at = detected_at`.execute(db)
-
-      const timeline = itemsOf(await ben.get('/watch-lists/late/watches/B/timeline'))
-
-      expect(timeline.map(({ price, validFrom }) => [amountOf(price), validFrom])).toEqual(
-        expected.map(([amount, minutes]) => [amount, ago(minutes).toISOString()]),
-      )
-      expect(itemsOf(await ana.get(`${A_1}/timeline`)).length).toBeGreaterThan(0)
-    },
-  )
 })
 
 const STRIPS = '/watch-lists/summer/strips'

@@ -6,7 +6,6 @@ import { appendRecords } from '../api/append-records.ts'
 import { openEvents } from '../api/event-client.ts'
 import { fareOf, listWith, newCaller, type ResellerCalls, watch } from '../api/reseller-calls.ts'
 import { ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
-import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 
 const RECORDS = 30
@@ -120,40 +119,5 @@ describe('the deletion of a reseller', () => {
 
     expect(await deleteMarked(db, {})).toEqual(['ana'])
     expect(await deleteMarked(db, {})).toEqual([])
-  })
-
-  it('by an operator counts first, and needs the name again', async ({ db, databaseUrl }) => {
-    const base = await startApi(db)
-    const ana = await busyReseller(db, base, 'ana')
-    const operator = await newKeyText(db)
-    const remove = (confirm: string | null) =>
-      ask(`${base}/api/v1/resellers/ana/delete`, {
-        method: 'POST',
-        headers: { ...bearer(operator), 'content-type': 'application/json' },
-        body: JSON.stringify({ confirm }),
-      })
-
-    expect(await remove(null)).toMatchObject({
-      status: 200,
-      body: { deleting: false, contents: { records: RECORDS } },
-    })
-    expect(await remove('anna')).toMatchObject({ status: 400, body: { pointer: '/confirm' } })
-    const env = { DATABASE_URL: databaseUrl }
-    const counted = await runCommand(['resellers', 'delete', 'ana'], env)
-    expect(counted.exit).toBe(2)
-    expect(counted.stderr).toContain(
-      '30 records, 1 lists, 2 watches; to do so without a terminal, add --yes',
-    )
-    expect(await rowsOf(db, ana.resellerId)).toMatchObject({ reseller: 1, keys: 1 })
-
-    const deleted = await runCommand(['resellers', 'delete', 'ana', '--yes', '--json'], env)
-
-    expect(JSON.parse(deleted.stdout)).toMatchObject({
-      reseller: 'ana',
-      contents: { records: RECORDS },
-    })
-    expect(await deleteMarked(db, {})).toEqual(['ana'])
-    expect(await rowsOf(db, ana.resellerId)).toMatchObject({ reseller: 0 })
-    expect(await remove(null)).toMatchObject({ status: 404 })
   })
 })

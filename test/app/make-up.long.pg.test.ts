@@ -8,7 +8,7 @@ import { addPause, endPauses } from '../../src/platform/db/pauses.ts'
 import type { QueueSystem } from '../../src/platform/queue/queue-system.ts'
 import { SYNC_QUEUE } from '../../src/routes/sync.ts'
 import { makeListsDue } from '../chaos/steps.ts'
-import { createSystems, FAST_WORK, untilCounts } from '../platform/queue/queue-fixtures.ts'
+import { createSystems } from '../platform/queue/queue-fixtures.ts'
 import { describeStores } from '../platform/queue/queue-stores.ts'
 import { routes, sync } from '../routes/sync-fixtures.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -78,54 +78,6 @@ describeStores('a sync whose due time was missed', (store) => {
 
     expect(found.flat()).toContain('routes')
     expect(await reconcile(app, systems.open())).toEqual(['routes'])
-  })
-
-  it('is left to its job while that waits for its next attempt, or is dead', async ({
-    database,
-    databaseUrl,
-  }) => {
-    const [app, queue] = [appOn(databaseUrl), systems.open()]
-    await acceptLists(app)
-    await makeListsDue(database.db, ['routes'])
-    await reconcile(app, queue)
-    const worker = await queue.work(
-      SYNC_QUEUE,
-      () => Promise.reject(new Error('the upstream is down')),
-      { ...FAST_WORK, retryBackoff: { baseMs: 3_600_000, maxMs: 3_600_000 } },
-    )
-    await untilCounts(queue, SYNC_QUEUE, { waiting: 0, active: 0 })
-
-    expect(await reconcile(app, queue)).toEqual([])
-    await worker.close(0)
-    const [retried] = await queue.jobs(SYNC_QUEUE, 'delayed', 1)
-    expect(retried).toMatchObject({ attempts: 1, payload: { list: 'routes' } })
-  })
-
-  it('is made up again after the store lost its job', async ({ database, databaseUrl }) => {
-    const [app, queue] = [appOn(databaseUrl), systems.open()]
-    await acceptLists(app)
-    await makeListsDue(database.db)
-    expect(await reconcile(app, queue)).toEqual(['routes', 'with-availability'])
-
-    await store().wipe()
-
-    expect(await reconcile(app, queue)).toEqual(['routes', 'with-availability'])
-  })
-
-  it('is not made up after its job ended with a list that was refused', async ({
-    database,
-    databaseUrl,
-  }) => {
-    const [app, queue] = [appOn(databaseUrl), systems.open()]
-    await acceptLists(app)
-    await makeListsDue(database.db, ['routes'])
-    await reconcile(app, queue)
-    await queue.work(SYNC_QUEUE, async () => {
-      expect(await sync(database.db, [{} as never])).toMatchObject({ status: 'rejected' })
-    })
-    await untilCounts(queue, SYNC_QUEUE, { completed: 1 })
-
-    expect(await reconcile(app, queue)).toEqual([])
   })
 
   it('waits for the end of a pause', async ({ database, databaseUrl }) => {

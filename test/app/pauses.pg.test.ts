@@ -1,9 +1,7 @@
 import { describe, expect } from 'vitest'
-import { readPauseGauges } from '../../src/app/system-gauges.ts'
 import { nextDeliveryMs } from '../../src/delivery/dispatch/claim-deliveries.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { addPause, endPauses, pausedForMs } from '../../src/platform/db/pauses.ts'
-import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { nextDispatchMs } from '../../src/schedule/claim.ts'
 import { gone, ONE_ADULT, startFixture } from '../api/verify-fixture.ts'
 import {
@@ -94,30 +92,6 @@ describe('a pause', () => {
     await dispatcher.recorded(2)
 
     expect(receiver.received).toHaveLength(2)
-  })
-
-  it('is a gauge, and the list of actions names who made and ended it', async ({ db }) => {
-    const metrics = createMetrics()
-    await addPause(db, { what: ['checks'], until: inMs(60_000), ...BY })
-    await addPause(db, { what: ['syncs'], ...BY })
-    await addPause(db, { what: ['deliveries'], from: inMs(60_000), ...BY })
-
-    await readPauseGauges(db, metrics)
-
-    const text = await metrics.systemRegistry.metrics()
-    expect(text.match(/^farewatch_paused\{.*$/gm)).toEqual([
-      'farewatch_paused{what="checks"} 1',
-      'farewatch_paused{what="syncs"} 1',
-      'farewatch_paused{what="deliveries"} 0',
-    ])
-    await resume(db)
-    const { rows } = await sql`
-      select made_by, action, reason from audit_entry order by id
-    `.execute(db)
-    expect(rows).toEqual([
-      ...Array(3).fill({ made_by: 'cli', action: 'pause', reason: 'maintenance' }),
-      { made_by: 'cli', action: 'resume', reason: null },
-    ])
   })
 })
 

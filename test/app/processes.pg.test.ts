@@ -1,11 +1,9 @@
 import { describe, expect } from 'vitest'
 import { announceProcess, listProcesses } from '../../src/app/processes.ts'
-import { judge, STATUS_CHECKS } from '../../src/health/checks.ts'
 import { isWithoutProgress } from '../../src/health/limits.ts'
 import { processText } from '../../src/health/state-text.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { type Database, sql } from '../../src/platform/db/database.ts'
-import { WELL } from '../health/status-fixture.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
@@ -69,60 +67,6 @@ describe('a running process', () => {
     )
     expect(await listProcesses(database.db)).toMatchObject([{ role: 'api' }])
     await api.close()
-  })
-
-  it('whose clock is wrong is named with the difference', async ({ database }) => {
-    const own = announceProcess(
-      { database, clock: steppedClock(-5_000).clock },
-      { role: 'worker', fault: () => null },
-    )
-    const [listed] = await until('the row', async () => {
-      const found = await listProcesses(database.db)
-      return found.length > 0 && found
-    })
-
-    const processes = await listProcesses(database.db)
-    const found = judge(STATUS_CHECKS, { ...WELL, at: new Date(), processes })
-    const warning = found.find(({ code }) => code === 'clock_wrong')
-
-    expect(listed?.clockAheadSeconds).toBeCloseTo(-5, 0)
-    expect(warning).toMatchObject({ level: 'bad' })
-    expect(warning?.text).toMatch(/\(pid \d+\) is [45]\.\d s behind that of the database\.$/)
-    await own.close()
-  })
-
-  it('refreshes its progress only while it makes progress', async ({ database }) => {
-    let fault: string | null = null
-    const worker = await announced(database, 'worker', () => fault)
-    const progressed = async () => {
-      const [own] = await listProcesses(database.db)
-      return own !== undefined && !isWithoutProgress(own, new Date())
-    }
-    await letPass(database, 'worker', 61)
-    expect(await progressed()).toBe(false)
-    await worker.step()
-    expect(await progressed()).toBe(true)
-
-    fault = 'no tick has ended'
-    await letPass(database, 'worker', 61)
-    await worker.step()
-
-    expect(await progressed()).toBe(false)
-    await worker.close()
-  })
-
-  it('that was killed a moment before its host started it again is forgotten', async ({
-    database,
-  }) => {
-    await announced(database, 'worker')
-    const next = await announced(database, 'worker')
-    expect(await listProcesses(database.db)).toHaveLength(2)
-
-    await letPass(database, 'worker', 61)
-    await next.step()
-
-    expect(await listProcesses(database.db)).toHaveLength(1)
-    await next.close()
   })
 
   it('that was killed stays listed until its host starts the same role again', async ({

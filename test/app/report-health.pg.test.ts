@@ -11,13 +11,10 @@ import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { QueueSystem } from '../../src/platform/queue/queue-system.ts'
-import { startReceiver } from '../delivery/receiver.ts'
 import { listenLocally } from '../support/local-server.ts'
-import { setReadOnly } from '../support/read-only.ts'
 import { openWithSetClock } from '../support/set-clock.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 
 const START = new Date('2026-03-02T12:00:00Z')
 const never = new AbortController().signal
@@ -25,7 +22,7 @@ const never = new AbortController().signal
 /** Processes whose clocks, and that of their database, the test sets. */
 async function openWorld(databaseUrl: string) {
   let at = START
-  const { db, setClock, sessions } = await openWithSetClock(databaseUrl, START)
+  const { db, setClock } = await openWithSetClock(databaseUrl, START)
   const config = {
     ...loadConfig({
       DATABASE_URL: databaseUrl,
@@ -53,11 +50,6 @@ async function openWorld(databaseUrl: string) {
   return {
     app,
     db,
-    /** Returns when the pool has dropped the sessions that this ends. */
-    setReadOnly: async (isReadOnly: boolean) => {
-      await setReadOnly(databaseUrl, isReadOnly)
-      await until('the end of all sessions', () => sessions() === 0)
-    },
     setQueueUp: (isUp: boolean) => {
       isQueueUp = isUp
     },
@@ -70,10 +62,6 @@ async function openWorld(databaseUrl: string) {
     setClock: async (instant: Date) => {
       at = instant
       await setClock(instant)
-    },
-    /** Lets minutes pass for a database that may take no writes. */
-    passInMemory: (minutes: number) => {
-      at = new Date(at.getTime() + minutes * 60_000)
     },
     pass: async (minutes: number) => {
       at = new Date(at.getTime() + minutes * 60_000)
@@ -150,45 +138,6 @@ describe('the endpoints of operators', () => {
     ])
   })
 
-  it('receive what was wrong before they were made', async ({ databaseUrl }) => {
-    const world = await openWorld(databaseUrl)
-    const { db, pass, start } = world
-    await startProcess(db, 'worker')
-    await pause(db, 'checks', START)
-    const read = start()
-    for (let minute = 0; minute < 4; minute += 1) {
-      await read()
-      await pass(1)
-    }
-    const id = await operatorEndpoint(world, {})
-    for (let minute = 0; minute < 3; minute += 1) {
-      await read()
-      await pass(1)
-    }
-
-    expect(await sentTo(db, id)).toContain('warning.began checks_paused')
-  })
-
-  it('receive one message about what flaps', async ({ databaseUrl }) => {
-    const world = await openWorld(databaseUrl)
-    const { db, pass, start } = world
-    await startProcess(db, 'worker')
-    const id = await operatorEndpoint(world, {})
-    const read = start()
-    for (let minute = 0; minute < 20; minute += 1) {
-      if (minute % 2 === 0) await pause(db, 'syncs', START)
-      else await resume(db)
-      await read()
-      await pass(1)
-    }
-
-    const sent = await sentTo(db, id)
-
-    expect(sent.filter((one) => one.includes('syncs_paused'))).toEqual([
-      'warning.flapping syncs_paused',
-    ])
-  })
-
   it('wait for a digest and for the end of quiet hours, except for what is critical', async ({
     databaseUrl,
   }) => {
@@ -216,67 +165,6 @@ describe('the endpoints of operators', () => {
     ]
     expect(await sentTo(db, quiet)).toEqual(inTime(119))
     expect(await sentTo(db, hourly)).toEqual(inTime(59))
-  })
-
-  it('receive from the memory of each worker that the database takes no writes', async ({
-    databaseUrl,
-  }) => {
-    await using receiver = await startReceiver()
-    const world = await openWorld(databaseUrl)
-    const { db, pass, passInMemory, start } = world
-    await startProcess(db, 'worker')
-    const id = await operatorEndpoint(world, { target: `${receiver.url}/hook` })
-    const [first, second] = [start(), start()]
-    const third = start({ works: false })
-    const read = () => Promise.allSettled([first(), second(), third()])
-    const service = await startService(200)
-    const beating = start({ heartbeatUrl: service.url, works: false })
-    await read()
-    await pass(1)
-    await read()
-    await world.setReadOnly(true)
-    await Promise.allSettled([beating()])
-    for (let minute = 0; minute < 4; minute += 1) {
-      passInMemory(1)
-      await read()
-    }
-
-    const codes = receiver.requests.map(({ body }) => JSON.parse(body).data.code)
-    expect(codes).toEqual(['database_read_only', 'database_read_only'])
-    expect(service.received.at(-1)).toContain(
-      'bad database_read_only: PostgreSQL takes no writes now.',
-    )
-
-    await world.setReadOnly(false)
-    for (let minute = 0; minute < 7; minute += 1) {
-      await pass(1)
-      await read()
-    }
-    expect(receiver.requests).toHaveLength(2)
-    expect(await sentTo(db, id)).toEqual([...LISTS, 'warning.ended database_read_only'])
-  })
-
-  it('receive from the process that saved it that no process makes deliveries, once', async ({
-    databaseUrl,
-  }) => {
-    await using receiver = await startReceiver((_, response) => {
-      response.writeHead(receiver.requests.length === 1 ? 503 : 204).end()
-    })
-    const world = await openWorld(databaseUrl)
-    const { db, pass, start } = world
-    await operatorEndpoint(world, { target: `${receiver.url}/hook` })
-    await startProcess(db, 'api')
-    const apis = [start({ works: false }), start({ works: false })]
-    for (let minute = 0; minute < 4; minute += 1) {
-      await Promise.all(apis.map((read) => read()))
-      await pass(1)
-    }
-
-    const arrived = receiver.requests.map(({ body }) => JSON.parse(body).data.code)
-
-    expect(arrived.filter((code) => code === 'role_missing').length).toBeLessThanOrEqual(2)
-    expect(new Set(arrived)).toEqual(new Set(['role_missing', 'list_never_accepted']))
-    expect(arrived).toHaveLength(4)
   })
 })
 
@@ -313,15 +201,5 @@ describe('the heartbeat', () => {
     expect(received[0]).toMatch(
       /^POST warn list_never_accepted: No list routes has been accepted yet\.\n/,
     )
-  })
-
-  it('fails if its service refuses it, without the URL in the message', async ({ databaseUrl }) => {
-    const { url } = await startService(404)
-    const { db, start } = await openWorld(databaseUrl)
-    await startProcess(db, 'worker')
-
-    const running = start({ heartbeatUrl: `${url}/secret-path` })()
-
-    await expect(running).rejects.toThrow(/^HEARTBEAT_URL answered with 404$/)
   })
 })

@@ -55,44 +55,6 @@ describe('after the clock of the database was set back', () => {
     expect(rows[0]?.seconds).toBeLessThanOrEqual(60)
   })
 
-  it('a fare whose interval had ended is urgent at once, if its time counts from a check that lies ahead', async ({
-    db,
-  }) => {
-    const [asked = 0, unchecked = 0] = await trackFares(db, [
-      { lane: 'max_delay', maxDelaySeconds: 3_600 },
-      { lane: 'max_delay', maxDelaySeconds: 3_600 },
-    ])
-    await dispatch(db, 0.1)
-    await sql`
-      update fare_schedule
-         set lane_due_at = clock_timestamp() + interval '300 seconds', leased_until = '-infinity', claim_id = null, slot_at = null
-    `.execute(db)
-    await sql`
-      insert into fare_state (tracked_fare_id, state, last_check_at)
-      values (${asked}, '{}', clock_timestamp() + interval '500 seconds'),
-             (${unchecked}, '{}', clock_timestamp() - interval '500 seconds')
-    `.execute(db)
-
-    await sql`update schedule_facts set claimed_at = claimed_at + interval '600 seconds'`.execute(
-      db,
-    )
-    await correctSetBack(db, BUDGET)
-
-    expect((await scheduleOf(db, asked)).laneDue).toBeLessThanOrEqual(0)
-    expect((await scheduleOf(db, unchecked)).laneDue).toBeGreaterThan(200)
-  })
-
-  it('a fare inside its minimum interval stays in it', async ({ db }) => {
-    const [waiting = 0] = await trackFares(db, [{ notBefore: 30 }])
-    await sql`update fare_schedule set interval_seconds = 3600`.execute(db)
-    await dispatch(db, BUDGET)
-
-    await setBack(db, 600)
-    await correctSetBack(db, BUDGET)
-
-    expect((await scheduleOf(db, waiting)).notBefore).toBeGreaterThan(600)
-  })
-
   it('one process reports it, once, and by how much; a second reading of the clock is none', async ({
     db,
   }) => {

@@ -1,27 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
-import os from 'node:os'
-import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import { listenLocally } from '../support/local-server.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
-
-const UPSTREAM = { UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
 
 async function serverThatSays(body: string, status: number): Promise<string> {
   const server = http.createServer((_request, response) => response.writeHead(status).end(body))
   const { url, close } = await listenLocally(server)
   onTestFinished(close)
   return url
-}
-
-async function fileOf(content: string): Promise<string> {
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-input-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
-  const file = path.join(folder, 'routes.json')
-  await writeFile(file, content)
-  return file
 }
 
 describe('bad input on the command line', () => {
@@ -60,39 +47,6 @@ describe('bad input on the command line', () => {
   )
 
   it.for([
-    ['a file that is not there', undefined, /nowhere\.json/],
-    ['a file that is no JSON', '[{"departure":', /routes\.json/],
-    ['a file that is no list', '{"routes":[]}', /array/],
-    ['a route without an id', '[{"departure":{"id":"1"},"destination":{}}]', /destination/],
-  ] as const)('refuses to serve %s', async ([, content, output]) => {
-    const file = content === undefined ? '/nowhere.json' : await fileOf(content)
-
-    const { exit, stderr } = await runCommand(['sandbox', '--port', '0', '--routes', file], {})
-
-    expect(exit).toBe(2)
-    expect(stderr).toMatch(output)
-  })
-
-  it.for([
-    ['no JSON', '[{"name":', /--faults .*routes\.json: is not JSON \(/],
-    ['no rule', '\uFEFF[{"name":"hnag"}]', /fault rule 1: name is "hnag"/],
-  ] as const)('refuses faults of a file that are %s', async ([, content, output]) => {
-    const file = await fileOf(content)
-
-    const { exit, stderr } = await runCommand(['sandbox', '--port', '0', '--faults', file], {})
-
-    expect(exit).toBe(2)
-    expect(stderr).toMatch(output)
-  })
-
-  it('says what a worker without a database needs', async () => {
-    const { exit, stderr } = await runCommand(['worker'], { ADMIN_PORT: '0' })
-
-    expect(exit).toBe(2)
-    expect(stderr).toContain('DATABASE_URL')
-  })
-
-  it.for([
     [['sync', '--list', 'fares'], 'routes, with-availability, all'],
     [['routes', 'export', '--as-of', 'yesterday'], '2026-01-31'],
     [['runs', 'list', '--limit', '0'], 'from 1 to 10000'],
@@ -103,19 +57,4 @@ describe('bad input on the command line', () => {
     expect(exit).toBe(2)
     expect(stderr).toContain(output)
   })
-
-  it.for([
-    [['--non-residents-adults', '0'], 'at least one adult'],
-    [['--residents-adults', '1', '--residents-infants', '3'], 'infants must not outnumber adults'],
-  ] as const)(
-    'explains the broken rule of a question: %j',
-    async ([args, rule], { databaseUrl }) => {
-      const env = { ...UPSTREAM, DATABASE_URL: databaseUrl }
-
-      const { exit, stderr } = await runCommand(['verify', '--flight', '1', ...args], env)
-
-      expect(exit).toBe(2)
-      expect(stderr).toContain(rule)
-    },
-  )
 })

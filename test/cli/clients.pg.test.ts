@@ -4,11 +4,14 @@ import { describe, expect, it as test } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { EXIT } from '../../src/cli/exit-codes.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { createReseller } from '../../src/resellers/resellers.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
+import { trackFares } from '../schedule/schedule-fixtures.ts'
 import { newKeyText, startApi } from '../support/api-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
+import { aWorld, inWorld } from './operator-fixtures.ts'
 
 /** Commands that work without the API, or need none. */
 const WITHOUT_API =
@@ -30,6 +33,7 @@ function wordsOf(line: string): string[] {
 }
 
 const program = await createProgram()
+
 const examples = program.commands.flatMap(examplesOf).filter((line) => line !== '')
 
 describe('a command', () => {
@@ -88,13 +92,78 @@ describe('a client of the API', () => {
     expect(unknown).toMatchObject({ exit: EXIT.failed, stdout: '' })
     expect(unknown.stderr).toContain('no reseller named "unknown"')
   })
+})
 
-  it('prints all items of a list, from as many pages as they need', async ({ db }) => {
-    const env = { FAREWATCH_URL: await startApi(db), FAREWATCH_KEY: await newKeyText(db) }
-    for (let n = 0; n < 60; n += 1) await createReseller(db, `reseller ${n}`)
+const plan = (delay: string, env: Record<string, string>) =>
+  runCommand(['budget', 'plan', '--fares', '20000', '--delay', delay], env)
 
-    const { stdout } = await runCommand(['resellers', 'list', '--json'], env)
+/** Fares as their checks leave them: alike, each with one change a day. */
+async function trackChecked(db: Db, count: number): Promise<void> {
+  await trackFares(
+    db,
+    Array.from({ length: count }, () => ({})),
+  )
+  await sql`update fare_schedule set rate = ${5 / count}, changes_per_day = 1`.execute(db)
+}
 
-    expect(stdout.trim().split('\n')).toHaveLength(60)
+describe('farewatch budget plan', () => {
+  it('prints the budget for a delay, and what the present fares get and need', async ({
+    db,
+    databaseUrl,
+  }) => {
+    await trackChecked(db, 600)
+
+    const { exit, stdout, stderr } = await plan('5m', { DATABASE_URL: databaseUrl })
+
+    expect(exit, stderr).toBe(0)
+    expect(stdout.split('\n')).toEqual([
+      '20,000 fares, 95 % of the changes detected within 5 min, half within 2 min 38 s:',
+      '  a check of each fare every 5 min 16 s: 63.34 requests a second',
+      '  with room for confirmations, first checks, retries and questions on demand: at most 105.56',
+      'The 600 fares of the database, by their turns, at 5 requests a second:',
+      '  95 % of the changes detected within 1 min 54 s, half within 1 min',
+      '  for 95 % within 5 min they need 1.9',
+      '',
+    ])
+  })
+
+  it.for([
+    ['30s', 'MIN_INTERVAL_SECONDS is 60'],
+    ['5', 'such as 90s or 5m'],
+  ] as const)('refuses a delay of %s and says why', async ([delay, reason], { databaseUrl }) => {
+    const { exit, stdout, stderr } = await plan(delay, { DATABASE_URL: databaseUrl })
+
+    expect([exit, stdout]).toEqual([2, ''])
+    expect(stderr).toContain(reason)
+  })
+})
+
+const LATER = 'exported as of the last accepted list: nothing later is known'
+
+describe('routes export', () => {
+  it('warns on standard error if the routes are not those of the requested instant', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
+    const none = await farewatch('routes', 'export')
+    await sync(db, manyRoutes(3))
+
+    const now = await farewatch('routes', 'export')
+    const early = await farewatch('routes', 'export', '--as-of', '1990-01-01')
+    const late = await farewatch('routes', 'export', '--as-of', '2999-01-01T00:00:00Z')
+    const unspoken = await farewatch('routes', 'export', '--list', 'with-availability')
+
+    const header = now.stdout.slice(0, now.stdout.indexOf('\n') + 1)
+    expect(none).toMatchObject({ exit: 0, stdout: header })
+    expect(none.stderr).toContain('nothing to export: no list has been accepted yet')
+    expect(now).toMatchObject({ exit: 0, stderr: '' })
+    expect(now.stdout.trimEnd().split('\n')).toHaveLength(4)
+    expect(early).toMatchObject({ exit: 0, stdout: header })
+    expect(early.stderr).toContain('nothing to export: the first list was accepted later')
+    expect(late).toMatchObject({ exit: 0, stdout: now.stdout })
+    expect(late.stderr.trimEnd().split('\n')).toHaveLength(1)
+    expect(JSON.parse(late.stderr)).toMatchObject({ level: 'warn', msg: LATER })
+    expect(unspoken.stderr).toContain('no list has been accepted yet')
   })
 })

@@ -1,20 +1,17 @@
 import net from 'node:net'
-import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished } from 'vitest'
 import type { Examination } from '../../src/app/doctor.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { listBlockers } from '../../src/platform/db/database-health.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
-import { routes } from '../routes/sync-fixtures.ts'
-import { runFarewatch, startInTest } from '../support/child-process.ts'
-import { startListServer } from '../support/list-server.ts'
+import { runFarewatch } from '../support/child-process.ts'
 import { listenLocally } from '../support/local-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { putState } from '../upstream/health-fixtures.ts'
-import { aWorld, killJobs, ownRedis, queueOf, STORES } from './operator-fixtures.ts'
+import { aWorld, killJobs, queueOf } from './operator-fixtures.ts'
 
 interface Report {
   readonly exit: number | string
@@ -64,36 +61,6 @@ async function breakThings(db: Db): Promise<void> {
 }
 
 describe('farewatch doctor', () => {
-  it('finds nothing wrong while a worker runs', async ({ databaseUrl }) => {
-    const lists = await startListServer()
-    onTestFinished(() => lists.close())
-    lists.serve({ routes: routes('PMI-MAD', 'MAD-PMI'), available: routes('PMI-MAD') })
-    const env = {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: lists.url,
-      UPSTREAM_ACCESS_TOKEN: 'a-token-of-tests',
-      ADMIN_PORT: '0',
-    }
-    const worker = startInTest(['worker'], env)
-    await until('the lists', () => worker.stdout().split('"msg":"route sync finished"').length > 2)
-
-    const report = await until('a tick', async () => {
-      const made = await doctor(env)
-      return made.of('no_tick') === undefined && made
-    })
-    const status = await runFarewatch(['status', '--database'], env)
-
-    // The disk of the test machine may be full, and an analyst of another test may be there.
-    const others = report.codes.filter((code) => !/disk_filling|analysts_unlimited/.test(code))
-    expect(others).toEqual([])
-    expect(report.facts).toMatchObject({
-      database: expect.stringMatching(/^PostgreSQL \d+/) as string,
-      schema: expect.stringMatching(/^up to date: \d{4}_/) as string,
-      queue: 'in PostgreSQL',
-    })
-    expect(status.exit).toBe(report.exit)
-  })
-
   it('shows what the status shows, with the same texts and the same exit code', async ({
     db,
     databaseUrl,
@@ -197,21 +164,6 @@ describe('farewatch doctor', () => {
     )
   })
 
-  it('reports an old schema and skips the checks that depend on it', async ({
-    db,
-    databaseUrl,
-  }) => {
-    await sql`delete from migration_note where name = (select max(name) from migration_note)`.execute(
-      db,
-    )
-
-    const report = await doctor({ DATABASE_URL: databaseUrl })
-
-    expect(report.exit).toBe(1)
-    expect(report.of('schema_wrong')?.command).toBe('bin/farewatch migrate')
-    expect(report.of('no_process')).toBeUndefined()
-  })
-
   it('reports which database is down or does not answer', async () => {
     const silent = await listenLocally(net.createServer(() => undefined))
     onTestFinished(silent.close)
@@ -226,31 +178,4 @@ describe('farewatch doctor', () => {
       expect(report.of('database_down')?.text).toContain(`127.0.0.1:${port}/fares`)
     }
   })
-
-  it.runIf(STORES.includes('redis'))(
-    'checks the configuration of Redis, and reports when Redis is down',
-    async ({ databaseUrl }) => {
-      const url = await ownRedis()
-      const env = { DATABASE_URL: databaseUrl, REDIS_URL: url }
-      const redis = new Redis(url)
-      await redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
-      const badly = await doctor(env)
-      await redis.config('SET', 'maxmemory-policy', 'noeviction')
-      await redis.config('SET', 'appendonly', 'yes')
-      await until(
-        'the file',
-        async () => !(await redis.info()).includes('aof_rewrite_in_progress:1'),
-      )
-      const well = await doctor(env)
-      redis.disconnect()
-      const away = await doctor({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` })
-
-      expect(badly.codes).toEqual(
-        expect.arrayContaining(['bad redis_evicts', 'warn redis_forgets']),
-      )
-      expect(well.facts.queue).toContain('noeviction, append-only file')
-      expect(away.of('queue_down')?.text).toContain('check that Redis runs')
-      expect(away.of('no_tick')).toBeUndefined()
-    },
-  )
 })

@@ -1,15 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import net from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished } from 'vitest'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
-import { manyRoutes, sync } from '../routes/sync-fixtures.ts'
-import { bearer, newKeyText } from '../support/api-server.ts'
 import { startInTest } from '../support/child-process.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
@@ -38,51 +35,6 @@ async function newHome(): Promise<string> {
 }
 
 describe('a running farewatch', () => {
-  it('answers other requests while slow clients read its routes', async ({ db, databaseUrl }) => {
-    await sync(db, manyRoutes(60_000))
-    const key = await newKeyText(db)
-    const api = startInTest(['api'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
-      API_PORT: '0',
-      ADMIN_PORT: '0',
-    })
-    const ready = await until('the API', () => readyLine(api.stdout()))
-    const { port } = new URL(String(ready.api))
-    const readers = Array.from({ length: 15 }, () => net.connect(Number(port), '127.0.0.1'))
-    onTestFinished(() => readers.forEach((reader) => void reader.destroy()))
-    for (const reader of readers) {
-      reader.pause()
-      reader.write(`GET /api/v1/data/routes?accessToken=${key} HTTP/1.1\r\nhost: localhost\r\n\r\n`)
-      await once(reader, 'connect').catch(() => undefined)
-    }
-
-    for (let i = 0; i < 5; i += 1) {
-      const answer = await fetch(String(ready.api), { headers: bearer(key) })
-      expect(answer.status).toBe(200)
-    }
-    expect((await fetch(ready.health)).status).toBe(200)
-    api.child.kill('SIGTERM')
-    expect(await api.ended).toBe(0)
-  })
-
-  it('restarts its embedded database when that is killed, and goes on', async () => {
-    const home = await newHome()
-    const up = startInTest(['up'], { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }, home)
-    const ready = await until('the start', () => readyLine(up.stdout()))
-    const { data } = await findPlace(home)
-    const pid = Number((await readFile(path.join(data, 'postmaster.pid'), 'utf8')).split('\n')[0])
-
-    process.kill(pid, 'SIGKILL')
-
-    await until('a restart', () => up.stdout().includes('"msg":"embedded postgres restarted"'))
-    const freshness = String(ready.api).replace('/api/v1/status', '/freshness')
-    await until('an answer', async () => (await fetch(freshness)).status === 200)
-    up.child.kill('SIGTERM')
-    expect(await up.ended).toBe(0)
-    expect(await postgresProcessesIn(data)).toEqual([])
-  })
-
   it.runIf(hasRedisServer())('ends in time though its Redis is frozen', async ({ databaseUrl }) => {
     const port = await freePort()
     const redis = await startRedisServer(port)

@@ -112,18 +112,3 @@ describe.each(TEXTS)('what %s prints', (_name, text) => {
     expect(whole.split('\n').some((line) => line.length > 80)).toBe(true)
   })
 })
-
-describe('on a narrow screen', () => {
-  it('the widest cells of a table are cut, and those of the first column are whole', () => {
-    const lines = tableText(RUN_COLUMNS, asSent(RUNS), 80).split('\n')
-
-    expect(lines[0]).toMatch(/^run +list +status/)
-    expect(lines[2]).toMatch(/^1234 .*…/)
-  })
-
-  it('a command is not wrapped and has its own line', () => {
-    const review = asSent({ run: HELD_RUNS[0], isLikelyReal: false, plan: PLAN })
-
-    expect(reviewText(review, 80)).toMatch(/^ {4}bin\/farewatch runs approve 1234$/m)
-  })
-})

@@ -98,35 +98,3 @@ it('upstream probe verifies a watched flight, at best one that can be booked', a
   })
   expect([first, second]).toEqual([found(other === '0' ? flight : '0'), found(other)])
 })
-
-it('upstream probe fails if an endpoint gives a wrong answer', async ({ databaseUrl }) => {
-  const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
-
-  const { exit, stdout } = await runCommand(['upstream', 'probe'], env, folderWith())
-
-  expect(exit).toBe(1)
-  expect(stdout).toMatch(/^call +routes\ndocumented +yes\noutcome +upstream.network\n/)
-})
-
-it('upstream probe and sync report at once until when the upstream has asked us to pause', async ({
-  db,
-  databaseUrl,
-}) => {
-  const { env } = await startSandboxOf(databaseUrl)
-  await sql`
-    update upstream_budget
-       set paused_until = date_trunc('milliseconds', clock_timestamp() + interval '10 minutes')
-  `.execute(db)
-  const { rows } = await sql<{ until: Date }>`
-    select paused_until as until from upstream_budget
-  `.execute(db)
-
-  for (const args of [['upstream', 'probe'], ['sync']]) {
-    const { exit, stdout, stderr } = await runCommand(args, env, folderWith())
-
-    expect(exit, args.join(' ')).toBe(1)
-    expect(stdout + stderr).toContain(
-      `the upstream asked us to pause; next attempt at ${rows[0]?.until.toISOString()}`,
-    )
-  }
-})

@@ -51,34 +51,6 @@ describe.each(STORES)('a worker with its queue in %s that gets SIGTERM', (store)
   })
 })
 
-describe('a service that gets two signals', () => {
-  it('reports at /readyz, and nowhere else, that it is stopping', async ({ databaseUrl }) => {
-    const upstream = await silentUpstream()
-    const up = startInTest(['up'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: upstream.url,
-      API_PORT: '0',
-      ADMIN_PORT: '0',
-    })
-    const { health } = await until('the start', () => readyLine(up.stdout()))
-    await until('a question', () => upstream.asked() > 0)
-
-    up.child.kill('SIGTERM')
-
-    const answer = await until('a 503', async () => {
-      const response = await fetch(health).catch(() => undefined)
-      return response?.status === 503 && response
-    })
-    expect(await answer.json()).toMatchObject({
-      checks: expect.arrayContaining([
-        expect.objectContaining({ fault: 'shutting down' }),
-      ]) as unknown,
-    })
-    expect((await fetch(health.replace('readyz', 'livez'))).status).toBe(200)
-    expect(await up.ended).toBe(0)
-  })
-})
-
 describe('a service whose database a newer version migrates', () => {
   it('ends in order with a sentence, if the new schema would break it', async ({
     db,

@@ -1,8 +1,13 @@
+import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import type { Answer } from '../../src/cli/api-client.ts'
+import { createLogLines } from '../../src/cli/text/log-lines.ts'
 import { statusText, warningsText } from '../../src/cli/text/status-text.ts'
 import { judge, STATUS_CHECKS } from '../../src/health/checks.ts'
 import type { Status } from '../../src/health/status-shapes.ts'
+import { createLogger } from '../../src/platform/base/logger.ts'
+import { createScrub } from '../../src/platform/base/secrets.ts'
+import { NO_COUNTS } from '../../src/routes/runs.ts'
 import { ago, CALLS, WELL } from '../health/status-fixture.ts'
 
 /** As the API answers. */
@@ -44,31 +49,6 @@ describe('the status', () => {
     ])
   })
 
-  it('says which history the demo has made up', () => {
-    const demo = { historySince: ago(86_400), historyUntil: ago(60), flightId: null }
-
-    expect(textOf({ ...WELL, demo }, 200)).toMatch(
-      /\ndemo +the history from 2026-01-30 03:12:07 to 2026-01-31 03:11:07 UTC was made up$/,
-    )
-  })
-
-  it('has the changes that wait, and since when', () => {
-    const contradicted: Status['contradicted'] = {
-      fares: 74,
-      since: ago(720),
-      until: ago(-5),
-      waits: [
-        { wait: 'confirmation', fares: 2, since: ago(20) },
-        { wait: 'late', fares: 12, since: ago(310) },
-        { wait: 'held', fares: 60, since: ago(720) },
-      ],
-    }
-
-    expect(textOf({ ...WELL, contradicted }, 200)).toContain(
-      'not recorded yet: 2 to be confirmed, the oldest for 20 s; 12 late, the oldest for 5 min; 60 held, the oldest for 12 min',
-    )
-  })
-
   it('begins with what is wrong, the worst first, with what shows more and what to do', () => {
     const broken: Status = {
       ...WELL,
@@ -98,17 +78,87 @@ describe('the status', () => {
     expect(warningsText([], 80)).toBe('nothing is wrong')
   })
 
-  it('says that there are no endpoints to deliver to', () => {
-    const endpoints = { healthy: 0, busy: 0, failing: 0 }
-    const deliveries = { ...WELL.deliveries, pending: 0, endpoints, disabled: {} }
-
-    expect(textOf({ ...WELL, deliveries }, 80)).toMatch(/\ndeliveries no endpoints$/)
-  })
-
   it('wraps long lines on a narrow screen with a hanging indent', () => {
     const lines = textOf(WELL, 50).split('\n')
 
     expect(lines.every((line) => line.length <= 57)).toBe(true)
     expect(lines).toContain('           99 % 6 min, all 14 min')
+  })
+})
+
+function aTerminalLog(secrets: readonly string[] = [], debug = true) {
+  const written: string[] = []
+  const destination = createLogLines((text) => void written.push(text), { debug })
+  const log = createLogger({ level: 'debug', scrub: createScrub(secrets), destination })
+  const plain = () => written.map((text) => stripVTControlCharacters(text))
+  return { log, written, plain }
+}
+
+describe('a log line on a terminal', () => {
+  it('is the time, the message and its fields', () => {
+    const { log, plain } = aTerminalLog()
+
+    log.child({ role: 'worker' }).info({ runs: 2, list: 'routes', deep: { a: 1 } }, 'job done')
+
+    expect(plain()).toEqual([
+      expect.stringMatching(
+        /^\d\d:\d\d:\d\d {2}job done {2}role=worker {2}runs=2 {2}list=routes {2}deep=\{"a":1\}\n$/,
+      ),
+    ])
+  })
+
+  it('is a sentence if it reports the outcome of a sync', () => {
+    const { log, plain } = aTerminalLog()
+    const outcome = { ...NO_COUNTS, runId: 1, list: 'routes', status: 'unchanged', live: 1_234 }
+
+    log.info({ ...outcome, baseline: false, reason: null, durationsMs: {} }, 'route sync finished')
+
+    expect(plain()[0]).toMatch(/ routes unchanged: 1,234 live\n$/)
+  })
+
+  it('is coloured from warn on, and shows only the message of an error', () => {
+    const { log, written, plain } = aTerminalLog()
+
+    log.error({ err: new Error('broken') }, 'request failed')
+    log.warn('careful')
+    log.info('fine')
+
+    expect(plain()[0]).toMatch(/ request failed {2}err=broken\n$/)
+    expect(written[0]).toContain('\u001b[31mrequest failed')
+    expect(written[1]).toContain('\u001b[33mcareful')
+    expect(written[2]).not.toContain('\u001b[3')
+  })
+
+  it('is for a person: a change once, without ids of requests and without what is not decided', () => {
+    const { log, plain } = aTerminalLog()
+
+    log.info({ seq: 7, outcome: 'verified', text: 'sold out' }, 'webhook received')
+    log.info({ seq: 7, outcome: 'refused', text: 'the signature is wrong' }, 'webhook received')
+    log.info({ by: 'key 1', requestId: 'r-1', what: ['checks'] }, 'work paused')
+    const outcome = { ...NO_COUNTS, runId: 1, list: 'routes', status: 'applied', live: 5 }
+    log.info({ ...outcome, added: 1, removed: 0, pendingAbsences: 2 }, 'route sync finished')
+
+    expect(plain().map((line) => line.slice(10).trim())).toEqual([
+      'webhook 7 refused: the signature is wrong',
+      'work paused  by=key 1  what=["checks"]',
+      'routes applied: 1 added, 0 removed, 5 live',
+    ])
+  })
+
+  it('has no control characters', () => {
+    const { log, plain } = aTerminalLog()
+
+    log.info({ city: 'a\u001b[2J\nb' }, 'place \u202e changed')
+
+    expect(plain()[0]).toMatch(/place {3}changed {2}city=a \[2J b\n$/)
+  })
+
+  it('is not written if a step has shown it', () => {
+    const { log, written } = aTerminalLog()
+
+    log.info('ready')
+    log.warn('ready')
+
+    expect(written).toHaveLength(1)
   })
 })

@@ -34,19 +34,6 @@ describe('progress', () => {
     expect(out()).toBe('done\n')
     expect(logged).toEqual([])
   })
-
-  it('is logged every ten seconds elsewhere, and not at all if the command is quick', () => {
-    const { terminal, errors, logged } = aTerminal(false)
-
-    for (let second = 0; second < 25; second += 1) {
-      terminal.progress(`${second} rows`)
-      vi.advanceTimersByTime(1_000)
-    }
-    terminal.progress('')
-
-    expect(logged).toEqual(['10 rows', '20 rows'])
-    expect(errors()).toBe('')
-  })
 })
 
 const HOSTILE = 'a\u001b[2Jb\u009b31mc\u0007\u202ed\re'

@@ -133,12 +133,6 @@ describe('a table', () => {
       'a     12,345  2026-01-31 12:00:00  x, y',
     ])
   })
-
-  it('may be long', () => {
-    const rows = Array.from({ length: 200_000 }, (_, i) => [String(i)])
-
-    expect(table(['n'], rows).split('\n')).toHaveLength(200_002)
-  })
 })
 
 describe('rows as CSV', () => {
@@ -191,10 +185,6 @@ describe('the result of a query', () => {
     )
   })
 
-  it('is CSV with headings for --csv', () => {
-    expect(resultText(ANSWER, { csv: true })).toBe('city,routes,live\n"Palma, ""PMI""",12,t\n,,\n')
-  })
-
   it('is one line of JSON per row for --json', () => {
     expect(resultText(ANSWER, { json: true })).toBe(
       '{"city":"Palma, \\"PMI\\"","routes":12,"live":true}\n{"city":null,"routes":null,"live":null}\n',
@@ -212,23 +202,5 @@ describe('the result of a query', () => {
 
     expect(resultText(answer, { json: true })).toBe(`{"at":"${expected}"}\n`)
     expect(resultText(answer, { csv: true })).toBe(`at\n${text}\n`)
-  })
-
-  it('is empty for --json without rows', () => {
-    expect(resultText({ ...ANSWER, rows: [] }, { json: true })).toBe('')
-  })
-
-  it('is an error for --json with two columns of one name', () => {
-    const column = { name: 'id', kind: 'number' as const }
-    const answer = { columns: [column, column], rows: [['1', '2']] }
-
-    expect(() => resultText(answer, { json: true })).toThrow('two columns are named "id"')
-    expect(resultText(answer, { csv: true })).toBe('id,id\n1,2\n')
-  })
-
-  it('has any column name escaped in JSON', () => {
-    const answer: QueryResult = { columns: [{ name: 'a"\n', kind: 'text' }], rows: [['x']] }
-
-    expect(JSON.parse(resultText(answer, { json: true }))).toEqual({ 'a"\n': 'x' })
   })
 })

@@ -1,5 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { access, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import net from 'node:net'
 import os from 'node:os'
@@ -188,22 +186,6 @@ describe('farewatch up, with nothing configured', () => {
 
     expect(await npm.ended).toBe(0)
     expect(logLines(npm).at(-1)).toMatchObject({ msg: 'stopped' })
-  })
-
-  it('ends in order on Ctrl-C in a terminal, which npm passes on a second time', async () => {
-    const terminal = spawn('script', ['-qec', 'exec npm start --silent', '/dev/null'], {
-      env: { PATH: process.env.PATH, ...env },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    onTestFinished(() => void terminal.kill())
-    const shown: string[] = []
-    terminal.stdout.on('data', (chunk: Buffer) => void shown.push(chunk.toString()))
-    await until('the start', () => shown.join('').includes('Ctrl-C stops'))
-
-    terminal.stdin.write('\u0003')
-
-    expect(await once(terminal, 'close')).toEqual([0, null])
-    expect(shown.join('')).toContain('stopped')
   })
 
   it('ends before it starts a database when its port is taken', async () => {

@@ -48,11 +48,6 @@ export function serviceOf(name: string): Service {
   return found[1]
 }
 
-/** The names of the variables in the compose file. */
-export function variablesOf(text: string): string[] {
-  return [...text.matchAll(/(?<!\$)\$\{(\w+)/g)].map((match) => match[1] ?? '')
-}
-
 /** Replaces the variables in a text by their defaults. */
 export function withDefaults(text: string): string {
   return text.replace(/\$\{\w+(?::-([^}]*))?[^}]*\}/g, (_all, preset?: string) => preset ?? '')

@@ -26,12 +26,6 @@ function sourceTexts(): string[] {
 }
 
 describe('the Dockerfile', () => {
-  it('has a build stage and a final stage on the same base', () => {
-    const bases = instructions.filter((line) => line.startsWith('FROM '))
-
-    expect(bases).toEqual(['FROM node:24-slim AS build', 'FROM node:24-slim'])
-  })
-
   it('runs the program as an ordinary user', () => {
     expect(finalStage.filter((line) => line.startsWith('USER '))).toEqual(['USER node'])
   })
@@ -41,14 +35,6 @@ describe('the Dockerfile', () => {
 
     expect(check).toMatch(/CMD \["node", "-e", "fetch/)
     expect(check).toContain('/readyz')
-  })
-
-  it('names no package registry', () => {
-    const files = ['Dockerfile', 'docker-compose.yml', 'deploy/prepare', '.dockerignore']
-    const texts = files.map((name) => readFileSync(path.join(ROOT, name), 'utf8')).join('\n')
-
-    expect(texts).not.toMatch(/https?:\/\/[^\s'"]*(npm|registry|artifact|proxy)/i)
-    expect(texts).not.toMatch(/_authToken|\.npmrc/)
   })
 
   it('installs every package that the program imports, except what is asked for when it is missing', () => {
@@ -102,38 +88,15 @@ describe('the content of the image', () => {
     return folder
   }
 
-  it.each([
-    [['openapi'], '"openapi"'],
-    [['demo'], 'UPSTREAM_BASE_URL is not set'],
-  ])('is enough for "farewatch %s"', (args, answer) => {
+  it('is enough for the program', () => {
     const folder = appFolder()
 
-    const { stdout, stderr } = spawnSync(path.join(folder, 'bin/farewatch'), args, {
+    const { stdout, stderr } = spawnSync(path.join(folder, 'bin/farewatch'), ['openapi'], {
       cwd: folder,
       env: { PATH: process.env.PATH ?? '' },
       encoding: 'utf8',
     })
 
-    expect(`${stdout}${stderr}`).toContain(answer)
-  })
-
-  it('is all that .dockerignore passes to the engine', () => {
-    const lines = readFileSync(path.join(ROOT, '.dockerignore'), 'utf8')
-      .split('\n')
-      .filter((line) => line !== '' && !line.startsWith('#'))
-
-    expect(lines[0]).toBe('*')
-    expect(lines.slice(1)).toEqual([
-      '!LICENSE',
-      '!bin/farewatch',
-      '!deploy/analyst-limits.sql',
-      '!docs/*.md',
-      '!docs/reference/*.md',
-      '!migrations',
-      '!package.json',
-      '!package-lock.json',
-      '!sandbox',
-      '!src',
-    ])
+    expect(`${stdout}${stderr}`).toContain('"openapi"')
   })
 })

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { WORK_ROLES } from '../../src/platform/base/kinds.ts'
 import { SETTINGS } from '../../src/platform/config/settings.ts'
 import { ENVIRONMENT, PODS } from './kubernetes-file.ts'
 
@@ -56,29 +55,4 @@ describe.for(PODS)('the pod of %s', ([, pod]) => {
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(15)
     expect(container.resources.limits.memory).toMatch(/^\d+[GM]i$/)
   })
-
-  it('is probed on the port of health, unless it is the migration', () => {
-    if (container.args[0] === 'migrate') return expect(container.livenessProbe).toBeUndefined()
-    const ports = Object.fromEntries(
-      (container.ports ?? []).map(({ name, containerPort }) => [name, containerPort]),
-    )
-    expect(ports.admin).toBe(SETTINGS.ADMIN_PORT.preset)
-    if (container.args[0] === 'api') expect(ports.http).toBe(SETTINGS.API_PORT.preset)
-    const { startupProbe, livenessProbe, readinessProbe } = container
-    expect([startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)).toEqual([
-      { path: '/readyz', port: 'admin' },
-      { path: '/livez', port: 'admin' },
-      { path: '/readyz', port: 'admin' },
-    ])
-  })
-})
-
-it('all pods together run every role once', () => {
-  const roles = PODS.flatMap(([, { containers }]) => {
-    const [command, option, names] = containers[0].args
-    return command === 'worker' && option === '--roles' ? (names ?? '').split(',') : []
-  })
-
-  expect(roles).toHaveLength(WORK_ROLES.length)
-  expect(new Set(roles)).toEqual(new Set<string>(WORK_ROLES))
 })

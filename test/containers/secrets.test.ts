@@ -41,14 +41,6 @@ describe('deploy/prepare', () => {
     expect(new Set(Object.keys(secretsMade()))).toEqual(new Set(wanted))
   })
 
-  it('does not write the access token of the fare interface and prints a reminder', () => {
-    const { status, stderr } = prepare()
-
-    expect(status).toBe(0)
-    expect(Object.keys(secretsMade())).not.toContain('upstream-token')
-    expect(stderr).toContain('deploy/secrets/upstream-token')
-  })
-
   it('makes secrets that the settings accept', () => {
     prepare('demo')
 
@@ -72,27 +64,6 @@ describe('deploy/prepare', () => {
     expect(config.SMTP_URL).toBeUndefined()
   })
 
-  it('makes a different random value for each secret', () => {
-    prepare()
-
-    const passwords = Object.entries(secretsMade()).filter(([name]) =>
-      /password|encryption-key$/.test(name),
-    )
-    expect(new Set(passwords.map(([, value]) => value)).size).toBe(passwords.length)
-    for (const [, value] of passwords) expect(value).toMatch(/^[0-9a-f]{48}$/)
-  })
-
-  it('changes nothing the second time', () => {
-    prepare('demo')
-    const before = secretsMade()
-
-    const { status, stdout } = prepare('demo')
-
-    expect(status).toBe(0)
-    expect(stdout).toBe('')
-    expect(secretsMade()).toEqual(before)
-  })
-
   it('lets every user of the containers, but no other user of the machine, read the secrets', () => {
     prepare()
 
@@ -108,15 +79,4 @@ describe('deploy/prepare', () => {
     const profiles = new Set(SERVICES.flatMap(([, service]) => service.profiles ?? []))
     expect(profiles).toContain(env.COMPOSE_PROFILES)
   })
-
-  it('refuses an unknown argument', () => {
-    expect(prepare('production')).toMatchObject({ status: 2 })
-  })
-})
-
-it('secrets and .env are kept out of the history', () => {
-  const ignored = (file: string) => readFileSync(path.join(ROOT, file), 'utf8').split('\n')
-
-  expect(ignored('deploy/secrets/.gitignore')).toEqual(['*', '!.gitignore', ''])
-  expect(ignored('.gitignore')).toContain('.env')
 })

@@ -1,15 +1,11 @@
 import { expect, onTestFinished } from 'vitest'
-import { adoptTargets } from '../../src/delivery/endpoints/addresses.ts'
 import { createOpenTarget } from '../../src/delivery/endpoints/sealer.ts'
 import { createEmailFormat } from '../../src/delivery/formats/email.ts'
 import { createMailer } from '../../src/delivery/formats/mailer.ts'
-import { listActions } from '../../src/platform/db/audit.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
-import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { newCaller } from '../api/reseller-calls.ts'
 import { createEmptyDatabase, openAnother } from '../platform/db/empty-database.ts'
-import { untilWaiting } from '../platform/db/sessions.ts'
 import { ask, bearer, newKeyText, startApi, TEST_SEALER } from '../support/api-server.ts'
 import { startSmtpServer } from '../support/smtp-server.ts'
 import { it } from '../support/test-database.ts'
@@ -118,29 +114,6 @@ it('nothing is sent to an address that was disallowed while a message waits, and
   expect(server.mails.map(({ to }) => to)).toEqual([[ADDRESS]])
 })
 
-it('an endpoint that is made while its address is disallowed does not stay enabled', async ({
-  db,
-}) => {
-  const { callerOf, allow, disallow } = await fixture(db)
-  const { send, get } = await callerOf('northwind')
-  await allow('northwind')
-
-  // Both wait for the row of the address, whichever is first.
-  const both = await inTransaction(db, async (tx) => {
-    await sql`select from allowed_address for update`.execute(tx)
-    const changes = [
-      send('POST', ENDPOINTS, { format: 'email', target: ADDRESS }),
-      disallow('northwind'),
-    ]
-    await untilWaiting(db, 2)
-    return changes
-  })
-  await Promise.all(both)
-
-  const items = (await get(ENDPOINTS)).body.items as { readonly enabled: boolean }[]
-  expect(items.filter(({ enabled }) => enabled)).toEqual([])
-})
-
 it.for([
   'ana@agency.example\r\nBcc: x@evil.example',
   'ana@agency.example, x@evil.example',
@@ -157,26 +130,6 @@ it.for([
     body: { pointer: '/address', detail: expect.stringContaining('one e-mail address') },
   })
   expect((await operate('GET', 'northwind/addresses')).body.items).toEqual([])
-})
-
-it('what operators allow and disallow is in the audit log, and a second time is no second address', async ({
-  db,
-}) => {
-  const { callerOf, allow, disallow, operate } = await fixture(db)
-  await callerOf('northwind')
-  await allow('northwind')
-  await allow('northwind', 'ANA@agency.example')
-  const { items } = (await operate('GET', 'northwind/addresses')).body
-  await disallow('northwind')
-
-  expect(items).toMatchObject([{ address: 'A…@agency.example' }])
-  expect(await disallow('northwind')).toMatchObject({ status: 404, body: { missing: 'address' } })
-  expect(await allow('nobody')).toMatchObject({ status: 404, body: { missing: 'reseller' } })
-  expect(await listActions(db, { limit: 10 })).toMatchObject([
-    { action: 'address disallowed', target: 'northwind a…@agency.example' },
-    { action: 'address allowed', target: 'northwind A…@agency.example' },
-    { action: 'address allowed', target: 'northwind a…@agency.example' },
-  ])
 })
 
 it('an upgrade keeps the addresses that their owners confirmed, and no others', async () => {
@@ -211,18 +164,4 @@ it('an upgrade keeps the addresses that their owners confirmed, and no others', 
     { target_shown: 'unsubscribed', disabled_reason: 'not_allowed' },
   ])
   expect(notices.rows).toEqual([{ reason: 'not_allowed' }])
-})
-
-it('the addresses of endpoints from before confirmations stay allowed', async ({ db }) => {
-  const { callerOf, allow } = await fixture(db)
-  const { send } = await callerOf('northwind')
-  await allow('northwind')
-  await send('POST', ENDPOINTS, { format: 'email', target: ADDRESS })
-  await sql`update webhook_endpoint set target_hash = null`.execute(db)
-  await sql`delete from allowed_address`.execute(db)
-
-  await Promise.all([adoptTargets(db, TEST_SEALER), adoptTargets(db, TEST_SEALER)])
-  const another = await send('POST', ENDPOINTS, { format: 'email', target: 'Ana@agency.example' })
-
-  expect(another.body).toMatchObject({ enabled: true })
 })

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { changeSentence, type ShownChange } from '../../src/delivery/formats/change-sentence.ts'
+import { changeSentence } from '../../src/delivery/formats/change-sentence.ts'
 import type { Belief, Flight } from '../../src/feeds/change-shapes.ts'
-import { exampleRecord } from '../../src/feeds/example-records.ts'
 import { endAt, flownBy, OUT } from './message-fixtures.ts'
 
 const BACK: Flight = {
@@ -143,33 +142,6 @@ describe('the sentence of a change', () => {
       /: new times, flight numbers or stops$/,
     )
   })
-
-  it('another site is named with the one before it, where names are known', () => {
-    const by = (name: string | null, flight = OUT) =>
-      leg('available', { ...flight, site: { id: null, name, url: null } })
-    const was = { ...PAIR, outbound: by('Saffron Airlines') }
-    const split = { ...PAIR, outbound: by('Cobalt'), return: by('www.evil.example', BACK) }
-
-    expect(sentence('site_changed', was, { ...PAIR, outbound: by('Cobalt') })).toMatch(
-      /: sold by Cobalt \(was Saffron Airlines\)$/,
-    )
-    expect(sentence('site_changed', was, split)).toMatch(
-      /: sold by Cobalt and www\u2024evil\u2024example \(was Saffron Airlines\)$/,
-    )
-    expect(sentence('site_changed', PAIR, split)).toMatch(/: sold by Cobalt and www\S+$/)
-    expect(sentence('site_changed', was, { ...PAIR, outbound: by(null) })).toMatch(
-      /: sold by another site$/,
-    )
-  })
-
-  it('a fare of which no flight is known is named by its ids', () => {
-    const change: ShownChange = { kind: 'watch_started', before: null, after: UNKNOWN }
-
-    expect(changeSentence({ ...change, flightId: '7', returnFlightId: '8' }, 2026)).toBe(
-      'flight 7, back 8: watched from now on, availability not known',
-    )
-    expect(changeSentence({ ...change, fareId: 4 }, 2026)).toMatch(/^fare 4: /)
-  })
 })
 
 describe('the offer in a sentence', () => {
@@ -237,15 +209,6 @@ describe('the passengers of a sentence', () => {
 
     expect(changeSentence({ ...change, passengers: { residents, nonResidents } }, 2026)).toBe(
       `PMI → BCN, 24 Nov 10:25, Llevant Airways 1579${words}: no longer watched`,
-    )
-  })
-
-  it('a change whose states show no flight is named by the one that the record knows', () => {
-    const { flights } = exampleRecord('legs_changed')
-    const change = { kind: 'expired', reason: 'departed', before: GONE, after: GONE, flights }
-
-    expect(changeSentence(change, 2030)).toBe(
-      'PMI ⇄ BCN, 31 Jan 10:25, Llevant Airways 1579, back 7 Feb 18:40, Llevant Airways 1580: departed',
     )
   })
 })

@@ -92,46 +92,12 @@ it.each([
 describe('the lines of a message', () => {
   const shownIn = async (messages: readonly Message[]) =>
     SHOWN.slack((await send('slack', messages)).body).split('\n')
-  const event = { deliveryId: 'd', timestamp: '2026-11-22T13:00:00.000Z' }
 
   it('are fifty at most, and the others are counted', async () => {
     const lines = await shownIn(Array.from({ length: 90 }, (_, i) => soldOut({ seq: i + 1 })))
 
     expect(lines.filter((line) => line === `• ${SOLD_OUT}`)).toHaveLength(50)
     expect(lines.at(-1)).toBe('• and 40 more: numbers 51 to 90 of your feed')
-  })
-
-  it('count no test as a change, and say which sentence is an example', async () => {
-    const test = { ...event, type: 'webhook.test', data: {} }
-    const example = { ...event, type: 'example.became_unavailable', data: soldOut().data }
-
-    expect(await shownIn([test, example, soldOut()])).toEqual([
-      '1 change of your watched fares, 2 tests:',
-      '• This is a test. Messages of farewatch arrive here.',
-      `• Example: ${SOLD_OUT}`,
-      `• ${SOLD_OUT}`,
-    ])
-  })
-
-  it('name a record of an unknown form by its number', async () => {
-    const odd = { ...soldOut(), data: { seq: 7, kind: 'became_unavailable', reference: 'A-1' } }
-
-    expect(await shownIn([odd])).toEqual(['record 7 of your feed, became unavailable [A-1]'])
-  })
-
-  it('say what a disabled endpoint means', async () => {
-    const named = { endpointId: 'e-7', description: 'booking engine', target: 'receiver.example' }
-    const disabled = (data: object) => shownIn([{ ...event, type: 'webhook.disabled', data }])
-
-    const [[gone], [failing]] = [
-      await disabled({ ...named, reason: 'gone' }),
-      await disabled({ endpointId: 'e-7', reason: 'failing' }),
-    ]
-
-    expect(gone).toMatch(
-      /^Another endpoint of this account \(booking engine, receiver\u2024example, e-7\) was disabled: its receiver answered that it is gone\./,
-    )
-    expect(failing).toMatch(/\(e-7\) was disabled: every delivery to it failed for five days\./)
   })
 })
 

@@ -4,12 +4,19 @@ import {
   readDeliveryState,
 } from '../../src/delivery/dispatch/delivery-gauges.ts'
 import { listUnreached } from '../../src/delivery/endpoints/endpoint-queries.ts'
-import { replayRange } from '../../src/delivery/endpoints/replay-deliveries.ts'
+import { TooManyTestsError } from '../../src/delivery/endpoints/endpoint-settings.ts'
+import { addExample, addTestEvent } from '../../src/delivery/endpoints/test-events.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
-import { addEndpoint, appendRecords, fanOutAll } from './delivery-fixtures.ts'
+import {
+  addEndpoint,
+  appendRecords,
+  fanOutAll,
+  startDispatcher,
+  startReceiver,
+} from './delivery-fixtures.ts'
 
 const A = { reference: 'A' }
 
@@ -88,63 +95,48 @@ it('the gauges of deliveries tell healthy endpoints from failing ones, and leave
   })
 })
 
-it('what waits for a receiver with all permitted requests in progress is not late, but a record without its delivery is', async ({
-  db,
-}) => {
+it('a failing endpoint is sent its oldest due record, whatever was due first', async ({ db }) => {
   const resellerId = await resellerWith(db, [cells(A)])
-  const [proven, unproven] = [
-    await addEndpoint(db, resellerId),
-    await addEndpoint(db, resellerId, { proven: false }),
-  ]
-  await appendRecords(db, { resellerId, ...A }, Array(6).fill({}))
-  await fanOutAll(db)
-  await sql`update delivery set due_at = to_timestamp(5000 + seq)`.execute(db)
-  const send = (endpointId: string, through: number) =>
-    sql`
-      update delivery set claim_id = uuidv7(), due_at = now() + interval '30 seconds'
-       where endpoint_id = ${endpointId} and seq <= ${through}
-    `.execute(db)
-
-  await send(proven, 3)
-  expect(await readDeliveryState(db)).toMatchObject({
-    endpoints: { healthy: 2, busy: 0, failing: 0 },
-    oldest: { healthy: 5001, busy: null },
-  })
-  await send(proven, 4)
-  await send(unproven, 1)
-  expect(await readDeliveryState(db)).toMatchObject({
-    endpoints: { healthy: 0, busy: 2, failing: 0 },
-    oldest: { healthy: null, busy: 5002 },
-  })
-
+  const receiver = await startReceiver((_, res) => res.writeHead(500).end())
+  const id = await addEndpoint(db, resellerId, { address: receiver.url, proven: false })
   await appendRecords(db, { resellerId, ...A }, [{}])
-  await sql`update watch_change set recorded_at = to_timestamp(5000) where seq = 7`.execute(db)
-  expect((await readDeliveryState(db)).oldest).toEqual({ healthy: 5000, busy: 5002, failing: null })
+  const dispatcher = startDispatcher(db)
+  await dispatcher.dispatch()
+  await dispatcher.recorded(1)
+  await sql`update delivery set due_at = now() - interval '1 second' where endpoint_id = ${id}`.execute(
+    db,
+  )
+  await appendRecords(db, { resellerId, ...A }, [{}, {}])
+  await sql`update delivery set due_at = now() - interval '1 minute' where seq > 1`.execute(db)
+
+  await dispatcher.dispatch()
+  await receiver.arrived(2)
+
+  expect(receiver.received[1]?.body[0]?.data.seq).toBe(1)
 })
 
-it('deliveries that are sent again do not count as late, nor does the pause that a receiver requested', async ({
+it('an example arrives without a number, and tests and examples have one limit an hour', async ({
   db,
 }) => {
   const resellerId = await resellerWith(db, [cells(A)])
-  const [replayed, held] = [await addEndpoint(db, resellerId), await addEndpoint(db, resellerId)]
-  await appendRecords(db, { resellerId, ...A }, [{}])
-  await fanOutAll(db)
-  await sql`
-    update delivery set state = 'delivered', due_at = null, ended_at = now() where endpoint_id = ${replayed}
-  `.execute(db)
-  await replayRange(db, resellerId, { endpointId: replayed, from: 1, to: 1 })
-  await sql`update delivery set due_at = to_timestamp(5000)`.execute(db)
-  const holdUntil = (until: Date) =>
-    sql`update webhook_endpoint set held_until = ${until} where id = ${held}`.execute(db)
+  const receiver = await startReceiver()
+  const id = await addEndpoint(db, resellerId, { address: receiver.url })
+  const owner = { db, resellerId }
+  const dispatcher = startDispatcher(db)
 
-  await holdUntil(new Date('2100-01-01'))
-  expect((await readDeliveryState(db)).oldest).toMatchObject({ healthy: null })
-  await holdUntil(new Date(6_000_000))
+  await addExample(owner, id, 'became_unavailable')
+  await dispatcher.dispatch()
+  await dispatcher.recorded(1)
+  for (let i = 1; i < 15; i += 1) await addTestEvent(owner, id)
+  const refused = await addExample(owner, id, 'expired').catch((err: unknown) => err)
 
-  expect(await readDeliveryState(db)).toMatchObject({
-    pending: 2,
-    oldest: { healthy: 6000, failing: null },
-  })
+  const [{ type, data } = { type: '', data: {} }] = receiver.received[0]?.body ?? []
+  expect(type).toBe('example.became_unavailable')
+  expect(data).toMatchObject({ kind: 'became_unavailable', reason: 'sold_out', reference: 'A-1' })
+  expect(Object.keys(data)).not.toEqual(expect.arrayContaining(['seq']))
+  expect(Object.keys(data)).not.toEqual(expect.arrayContaining(['previous']))
+  expect(refused).toBeInstanceOf(TooManyTestsError)
+  expect((refused as TooManyTestsError).retryAfterMs).toBeGreaterThan(200_000)
 })
 
 it('an endpoint fails for hours if attempts failed from then to now, and a delivery that died over an hour ago is no news', async ({

@@ -11,7 +11,6 @@ import {
   appendRecords,
   fanOutAll,
   makeDue,
-  postFormat,
   startDispatcher,
   startReceiver,
 } from './delivery-fixtures.ts'
@@ -310,33 +309,6 @@ it('payloads over 20 kB and blocked addresses end as dead, and a postponed messa
   expect(first?.dueInMs).toBeGreaterThan(30_000)
   expect(await deliveryRows(db, good)).toMatchObject([{ state: 'delivered' }, dead])
   expect(await attemptOutcomes(db)).toEqual(['address_blocked', 'ok'])
-})
-
-it('a format that joins messages gets all that is due in one request, and one request at a time', async ({
-  db,
-}) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const waiting: ServerResponse[] = []
-  const receiver = await startReceiver((_, res) => waiting.push(res))
-  await addEndpoint(db, resellerId, { address: receiver.url, format: 'slack' })
-  await appendRecords(db, { resellerId, ...A }, [{}, {}, {}])
-  const dispatcher = startDispatcher(db, { formats: [postFormat('slack', 250)] })
-
-  await dispatcher.dispatch()
-  await receiver.arrived(1)
-  await appendRecords(db, { resellerId, ...A }, [{}, {}])
-  await dispatcher.dispatch()
-  expect(receiver.received).toHaveLength(1)
-  waiting[0]?.end()
-  await receiver.arrived(2)
-  waiting[1]?.end()
-  await dispatcher.recorded(5)
-
-  const seqs = receiver.received.map(({ body }) => body.map(({ data }) => data.seq))
-  expect(seqs).toEqual([
-    [1, 2, 3],
-    [4, 5],
-  ])
 })
 
 it('a dispatcher that closes releases its requests, and another one makes them at once', async ({

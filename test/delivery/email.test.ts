@@ -86,21 +86,6 @@ describe('an e-mail', () => {
     expect(headerOf(first?.raw, 'list-unsubscribe')).toEqual([])
   })
 
-  it('joins several messages, under an id of them all', async () => {
-    const { server, send } = await fixture()
-    const messages = Array.from({ length: 60 }, (_, i) => soldOut({ seq: i + 1 }))
-
-    await send(messages)
-    await send(messages.slice(1))
-
-    const { text } = parts(server.mails[0]?.raw)
-    const ids = server.mails.map(({ raw }) => headerOf(raw, 'message-id')[0])
-    expect(headerOf(server.mails[0]?.raw, 'subject')).toEqual(['60 changes of your watched fares'])
-    expect(text.split('\n').filter((line) => line === `- ${SOLD_OUT}`)).toHaveLength(50)
-    expect(text).toContain('- and 10 more: numbers 51 to 60 of your feed\n')
-    expect(new Set(ids).size).toBe(2)
-  })
-
   it('has no header and no recipient from a hostile name or reference', async () => {
     const { server, send } = await fixture()
     const evil =
@@ -122,31 +107,6 @@ describe('an e-mail', () => {
       'RCPT',
       'DATA',
     ])
-  })
-
-  it('is sent with the user and password of SMTP_URL', async () => {
-    const { server } = await fixture()
-    const { send } = await fixture(
-      {},
-      { smtpUrl: `smtp://me%40seller:p%2Fw@localhost:${server.port}` },
-    )
-
-    expect(await send()).toMatchObject({ kind: 'delivered' })
-    const [login = ''] = server.commands.filter((line) => line.startsWith('AUTH'))
-    expect(Buffer.from(login.slice('AUTH PLAIN '.length), 'base64').toString()).toBe(
-      '\0me@seller\0p/w',
-    )
-  })
-
-  it('is postponed without a connection while the limit an hour is used up', async () => {
-    const { server, send } = await fixture({}, { limit: async () => 90_000 })
-
-    expect(await send()).toEqual({
-      kind: 'postponed',
-      outcome: 'rate_limited',
-      retryAfterMs: 90_000,
-    })
-    expect(server.commands).toEqual([])
   })
 })
 
@@ -180,26 +140,6 @@ describe('a mail server that refuses', () => {
       expect(await send()).toEqual({ kind: 'failed', outcome: 'timeout', status: null, answer: '' })
     },
   )
-
-  it('is left when the process stops', async () => {
-    const { server, send } = await fixture({ message: 'hang' })
-    const stopping = new AbortController()
-
-    const sending = send([soldOut()], stopping.signal)
-    await server.reached()
-    stopping.abort(new Error('stopping'))
-
-    await expect(sending).rejects.toThrow('stopping')
-  })
-
-  it('is not there', async () => {
-    const { server, send } = await fixture()
-    await server.close()
-    const nowhere = await fixture({}, { smtpUrl: 'smtp://nowhere.invalid' })
-
-    expect(await send()).toMatchObject({ kind: 'failed', outcome: 'connect' })
-    expect(await nowhere.send()).toMatchObject({ kind: 'failed', outcome: 'dns' })
-  })
 
   it('leaves neither the address nor the secrets of the operator in the answer', async () => {
     const text = '550 5.7.1 <ANA@agency.example> \u001b[2J operator-secret'

@@ -3,7 +3,6 @@ import { explainChange } from '../../src/delivery/operations/explain-operations.
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { ago } from '../api/reseller-calls.ts'
 import { available, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
-import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { addEndpoint, fanOutAll } from './delivery-fixtures.ts'
 
@@ -65,32 +64,4 @@ it('a record is explained by the filter of one endpoint and the digest of anothe
     { endpointId: all, step: 'pending', filters: [], waitsForDigest: true, attemptCount: 0 },
   ])
   expect(dead.endpoints).toMatchObject([{ step: 'filtered' }, { step: 'dead' }])
-})
-
-it('a watch that was paused or began later has no record, and a reseller without a watch is named', async ({
-  db,
-  databaseUrl,
-}) => {
-  const { resellerId, fareId } = await rises(db)
-  await sql`update watch set paused_at = clock_timestamp() where reference = 'any'`.execute(db)
-  for (const minutes of [2, 1]) await record(db, fareId, ago(minutes), available('90.00'))
-  await watchFare(db, 'ana', fareId, { reference: 'new' })
-  const benId = await watchFare(db, 'ben', await trackFare(db, { flightId: 'F2' }))
-
-  const found = await explained(db, { seq: 4, resellerId })
-  const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
-  const explain = (seq: string, name: string) =>
-    runCommand(['changes', 'explain', seq, '--reseller', name], env)
-  const ben = await explain('4', 'ben')
-
-  expect(found.watches.map(({ step }) => step)).toEqual(['paused', 'recorded', 'not_watched_then'])
-  expect((await explained(db, { seq: 4, resellerId: benId })).watches).toEqual([])
-  expect(ben).toMatchObject({
-    exit: 0,
-    stdout: expect.stringMatching(/^change +seq 4, [\s\S]*\nwatches +none\n/),
-  })
-  expect(await explain('99', 'ana')).toMatchObject({
-    exit: 1,
-    stderr: 'farewatch: the feed has no record 99\n',
-  })
 })

@@ -129,15 +129,3 @@ it('a record passes a filter by list also if its watch is deleted before the fan
   const filtered = { after: 0, limit: 10, filter: { list: 'summer' } }
   expect(await readWatchChanges({ db }, resellerId, filtered)).toMatchObject([{ list: 'summer' }])
 })
-
-it('the records of an endpoint with a digest are due at its next time', async ({ db }) => {
-  const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
-  await addEndpoint(db, resellerId, { format: 'email', digest: { type: 'interval', every: '1h' } })
-  await appendRecords(db, { resellerId, reference: 'A' }, [{}])
-
-  await fanOut(db)
-
-  const { due_at } = await db.selectFrom('delivery').select('due_at').executeTakeFirstOrThrow()
-  expect(due_at?.getTime()).toBeGreaterThan(Date.now())
-  expect((due_at?.getTime() ?? 1) % 3_600_000).toBe(0)
-})

@@ -167,21 +167,6 @@ it('dead deliveries are listed with their last attempt, and are sent again under
   expect(attempts.slice(0, 2).map((attempt) => attempt.status)).toEqual([500, 200])
 })
 
-it('a replay of a range in which nothing can be is refused', async ({ db }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const endpointId = await addEndpoint(db, resellerId)
-  await appendRecords(db, { resellerId, ...A }, [{}, {}, {}])
-  const range = (from: number, to: number) => replayRange(db, resellerId, { endpointId, from, to })
-  const ahead = new Date(Date.now() + 60_000)
-
-  expect(await range(3, 3)).toBe(0)
-  await expect(range(3, 2)).rejects.toThrow('from is 3, but must not be greater than to, 2')
-  await expect(range(4, 9)).rejects.toThrow('from is 4, but the feed ends at 3')
-  await expect(replayFailed(db, resellerId, { diedFrom: ahead })).rejects.toMatchObject({
-    args: { pointer: '/diedFrom' },
-  })
-})
-
 it('deliveries and attempts are deleted after thirty days, but none that is pending, and limits of e-mail after one', async ({
   db,
 }) => {

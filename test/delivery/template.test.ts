@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Message, PostResult, Target, Template } from '../../src/delivery/formats/format.ts'
-import {
-  createTemplateFormat,
-  TEMPLATE_FIELDS,
-  templateFault,
-} from '../../src/delivery/formats/template.ts'
+import { createTemplateFormat, templateFault } from '../../src/delivery/formats/template.ts'
 import { SOLD_OUT, soldOut, TARGET } from './message-fixtures.ts'
 
 /** The body of a message with this template. */
@@ -47,41 +43,12 @@ describe('a body of a form of its reseller', () => {
     })
   })
 
-  it('has every field that a template can name', async () => {
-    const template = Object.fromEntries(TEMPLATE_FIELDS.map((name) => [name, `{${name}}`]))
-
-    expect(await bodyOf(template)).toEqual({
-      sentence: SOLD_OUT,
-      id: soldOut({ seq: 41 }).deliveryId,
-      type: 'fare.became_unavailable',
-      recordedAt: '2026-11-22T13:00:00.000Z',
-      seq: 41,
-      kind: 'became_unavailable',
-      list: 'summer',
-      reference: 'A-1',
-      flightId: '101',
-      returnFlightId: null,
-      state: 'not_bookable',
-      amount: null,
-      currency: null,
-    })
-  })
-
   it('puts a hostile name into a text, and nothing of it into the form', async () => {
     const reference = '"}, {"a": "{seq}'
 
     const body = await bodyOf({ of: '[{reference}]' }, soldOut({ reference }))
 
     expect(body).toEqual({ of: `[${reference}]` })
-  })
-
-  it('says of a test what it is', async () => {
-    const test = { ...soldOut(), type: 'webhook.test', data: {} }
-
-    expect(await bodyOf({ text: '{sentence}', kind: '{kind}' }, test)).toEqual({
-      text: 'This is a test. Messages of farewatch arrive here.',
-      kind: null,
-    })
   })
 })
 
@@ -94,9 +61,5 @@ describe('a template', () => {
     expect(templateFault({ a: [{ '{kind}': '{price}' }] })).toMatch(
       /^has no field \{price\}: the fields are sentence, id, /,
     )
-  })
-
-  it('has a limit', () => {
-    expect(templateFault({ a: 'x'.repeat(4_000) })).toBe('must be at most 4000 characters')
   })
 })

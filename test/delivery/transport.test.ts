@@ -54,15 +54,6 @@ it.each<[string, Answer, string]>([
   expect(await postTo(answer, { deadlineMs })).toMatchObject({ kind: 'failed', outcome })
 })
 
-it('an unasked 100 Continue is no answer', async () => {
-  const result = await postTo((_request, response) => {
-    response.writeContinue()
-    response.writeHead(200).end()
-  })
-
-  expect(result).toMatchObject({ kind: 'delivered', status: 200 })
-})
-
 it('a receiver gets the body and the headers of a POST', async () => {
   await using receiver = await startReceiver()
 
@@ -112,21 +103,6 @@ it('a receiver that never answers ends in a timeout, and its connection is close
   await receiver.allClosed()
 })
 
-it('the status of an answer decides, although its body is never complete', async () => {
-  await using receiver = await startReceiver((_request, response) => {
-    response.writeHead(200).write('received')
-  })
-
-  const result = await transportWith({ deadlineMs: 2_000 }).post(
-    targetOf(receiver.url),
-    BODY,
-    signal,
-  )
-
-  expect(result).toMatchObject({ kind: 'delivered', status: 200 })
-  await receiver.allClosed()
-})
-
 it('of an endless answer only the beginning is read and a kilobyte is kept', async () => {
   let written = 0
   const endless: Answer = (_request, response) => {
@@ -149,38 +125,6 @@ it('of an endless answer only the beginning is read and a kilobyte is kept', asy
   await receiver.allClosed()
   // What the sockets of both sides hold in between is not read by us.
   expect(written).toBeLessThan(16_000_000)
-})
-
-it('a port on which nothing listens refuses the connection', async () => {
-  const receiver = await startReceiver()
-  await receiver[Symbol.asyncDispose]()
-
-  const result = await transportWith().post(targetOf(receiver.url), BODY, signal)
-
-  expect(result).toMatchObject({ kind: 'failed', outcome: 'connect' })
-})
-
-it('a receiver without TLS on the port of an https URL fails', async () => {
-  await using receiver = await startReceiver()
-
-  const result = await transportWith().post(
-    targetOf(`https://127.0.0.1:${receiver.port}/`),
-    BODY,
-    signal,
-  )
-
-  expect(result).toMatchObject({ kind: 'failed', outcome: 'tls' })
-  expect(receiver.requests).toEqual([])
-})
-
-it('a host that has no address fails', async () => {
-  const result = await transportWith({ resolve: async () => [] }).post(
-    targetOf('https://nowhere.example/'),
-    BODY,
-    signal,
-  )
-
-  expect(result).toMatchObject({ kind: 'failed', outcome: 'dns' })
 })
 
 it('an answer shows neither the secrets of the endpoint nor the parts of its URL', async () => {
@@ -234,16 +178,6 @@ it('a cut answer does not end in a part of a secret', async () => {
   const result = await transportWith().post(targetOf(`${receiver.url}/${token}`), BODY, signal)
 
   expect(result.answer).not.toContain('ttt')
-})
-
-it('an abort of the caller rejects with its reason', async () => {
-  const stopping = new AbortController()
-  const reason = new Error('the process stops')
-  await using receiver = await startReceiver(() => stopping.abort(reason))
-
-  const posted = transportWith().post(targetOf(receiver.url), BODY, stopping.signal)
-
-  await expect(posted).rejects.toBe(reason)
 })
 
 it('a proxy of the environment is not used', async () => {

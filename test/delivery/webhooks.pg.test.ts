@@ -194,26 +194,3 @@ const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (_request, response) =>
     void response.writeHead(code, headers).end()
-
-it('a name that comes to resolve to a private address is not tried again', async ({ db }) => {
-  const addresses = [['127.0.0.1'], ['10.0.0.1']]
-  const { calls, dispatcher } = await start(db, { resolve: async () => addresses.shift() ?? [] })
-  await using receiver = await startReceiver(status(500, { connection: 'close' }))
-  const { id, path } = await newEndpoint(calls, 'https://receiver.example/')
-  const http = `http://receiver.example:${receiver.port}/`
-  const target = TEST_SEALER.seal(http, `${id} target`)
-  await sql`update webhook_endpoint set target = ${target} where id = ${id}`.execute(db)
-  await calls.send('POST', `${path}/test`)
-
-  await dispatcher.dispatch()
-  await dispatcher.recorded(1)
-  await makeDue(db, id)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(2)
-
-  const dead = await calls.get(`/deliveries?endpoint=${id}&state=dead`)
-  expect(receiver.requests).toHaveLength(1)
-  expect(dead.body).toMatchObject({
-    items: [{ deadReason: 'blocked', lastAttempt: { outcome: 'blocked', status: null } }],
-  })
-})

@@ -177,21 +177,4 @@ describe(`the contract in ${CONTRACT}`, () => {
 
     expect(added).toEqual([])
   })
-
-  it('has names of each kind', () => {
-    const kinds = Map.groupBy(promised, (name) => name.split(' ')[0])
-
-    for (const kind of [
-      'api',
-      'required',
-      'event',
-      'sql',
-      'metric',
-      'setting',
-      'problem',
-      'command',
-    ]) {
-      expect(kinds.get(kind)?.length, kind).toBeGreaterThan(20)
-    }
-  })
 })

@@ -4,7 +4,7 @@ import { withStory } from '../../sandbox/world/story.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
 import { openApp } from '../../src/app/app.ts'
 import { seedDemoWatches } from '../../src/embedded/demo.ts'
-import { leaveDemo, makeUpHistory } from '../../src/embedded/demo-history.ts'
+import { makeUpHistory } from '../../src/embedded/demo-history.ts'
 import { rollUpDays } from '../../src/history/roll-up-days.ts'
 import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
 import { loadConfig } from '../../src/platform/config/config.ts'
@@ -117,18 +117,6 @@ describe('the history that the demo makes up', () => {
     expect(await count(db, 'delivery')).toBe(0)
   })
 
-  it('finds the changes of the last day within a minute, as the workers do', async ({
-    db,
-    databaseUrl,
-  }) => {
-    await newDemo(databaseUrl)()
-
-    const late = `
-      availability_change where recorded_at > clock_timestamp() - interval '22 hours' and kind <> 'expired'
-        and recorded_at - last_good_check_at > interval '3 minutes'`
-    expect(await count(db, late)).toBe(0)
-  })
-
   it('goes on where a process was stopped, and is made up once', async ({ db, databaseUrl }) => {
     const makeUp = newDemo(databaseUrl)
     const { clock, signal } = stopAt(16)
@@ -150,22 +138,6 @@ describe('the history that the demo makes up', () => {
     const records = await count(db, 'availability_change')
     expect(await makeUp()).toBe(false)
     expect(await count(db, 'availability_change')).toBe(records)
-  })
-
-  it('is not gone on with after another upstream', async ({ db, databaseUrl }) => {
-    const makeUp = newDemo(databaseUrl)
-    const { clock, signal } = stopAt(16)
-    await expect(makeUp(clock, signal)).rejects.toThrow('stopped')
-
-    await leaveDemo(db)
-
-    expect(await count(db, OTHER_CLOCKS)).toBe(0)
-    expect(await makeUp()).toBe(false)
-  })
-
-  it('is left without a write where there was none', async ({ db }) => {
-    await db.transaction().setAccessMode('read only').execute(leaveDemo)
-    expect(await count(db, 'demo')).toBe(0)
   })
 
   it.for([

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
@@ -33,21 +33,6 @@ describe('the world of a home', () => {
     onTestFinished(() => second.stop())
 
     expect(second).toMatchObject({ worldStart: later(2 / 24), storyAt: START })
-  })
-
-  it('goes on at most five seconds later after a crash, and never earlier', async () => {
-    const home = await temporaryHome()
-    const clock = manualClock(START)
-    const crashed = await openDemoWorld(home, clock)
-    onTestFinished(() => crashed.stop())
-    const file = await readFile(path.join(home, 'sandbox.json'))
-    clock.advance(3_600_000)
-    await writeFile(path.join(home, 'sandbox.json'), file)
-
-    const next = await openDemoWorld(home, clock)
-    onTestFinished(() => next.stop())
-
-    expect(next.worldStart).toEqual(new Date(START.getTime() + 60 * 5_000))
   })
 
   it.for([
@@ -109,14 +94,5 @@ describe('the watches of the demo', () => {
     expect([...after.keys()]).toEqual(expect.arrayContaining([edited, limited, 'own']))
     expect(after.has(deleted)).toBe(false)
     expect(others.filter((reference) => after.has(reference))).toEqual([])
-  })
-
-  it('stay deleted with their list emptied', async ({ db }) => {
-    await seedDemoWatches(db, world, START)
-    const { id: resellerId } = await ensureDemoReseller(db)
-    const references = [...(await watched(db)).keys()]
-    await deleteWatches(db, { resellerId, list: 'demo', references })
-
-    expect(await seedDemoWatches(db, world, later(60))).toBe(0)
   })
 })

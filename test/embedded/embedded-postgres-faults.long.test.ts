@@ -1,15 +1,8 @@
-import { chown, mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findPlace, type Place } from '../../src/embedded/postgres-place.ts'
-import {
-  acquire,
-  query,
-  sharedHome,
-  startUser,
-  temporaryFolder,
-  temporaryHome,
-} from './postgres-home.ts'
+import { acquire, query, sharedHome, temporaryHome } from './postgres-home.ts'
 
 describe('after a crash', () => {
   const place = sharedHome()
@@ -26,20 +19,6 @@ describe('after a crash', () => {
     const server = await acquire(place().home)
 
     expect(await query(server.url, 'select 1 as one')).toEqual({ one: 1 })
-    await server.release()
-  })
-
-  it('a live server with a corrupted pid file is replaced and does not run twice', async () => {
-    const user = startUser(place().home)
-    const { url } = await user.nextLine()
-    const durable = 'begin; set local synchronous_commit = on'
-    await query(String(url), `${durable}; create table public.kept as select 42 as answer; commit`)
-    await user.kill()
-    await writePidFile(place(), 'corrupted')
-
-    const server = await acquire(place().home)
-
-    expect(await query(server.url, 'select answer from public.kept')).toEqual({ answer: 42 })
     await server.release()
   })
 
@@ -69,15 +48,6 @@ describe('after a crash', () => {
 describe('an error message says what to do', () => {
   const place = sharedHome()
 
-  it('when the data directory cannot be created, and quotes initdb', async () => {
-    const home = await temporaryHome()
-
-    await expect(acquire(home, { no_such_setting: '1' })).rejects.toMatchObject({
-      code: 'embedded.init_failed',
-      message: expect.stringMatching(/DATABASE_URL.*no_such_setting/s),
-    })
-  })
-
   it('when the server ends during its start, and quotes the end of its log', async () => {
     await expect(acquire(place().home, { no_such_setting: '1' })).rejects.toMatchObject({
       code: 'embedded.start_failed',
@@ -103,16 +73,5 @@ describe('an error message says what to do', () => {
     await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.storage' })
 
     expect((await stat(join(data, 'other-file'))).isFile()).toBe(true)
-  })
-
-  it('when the home cannot be a folder', async () => {
-    const file = join(await temporaryFolder(), 'file')
-    await writeFile(file, '')
-    onTestFinished(() => rm(file, { force: true }))
-
-    await expect(acquire(join(file, 'home'))).rejects.toMatchObject({
-      code: 'embedded.storage',
-      message: expect.stringContaining('FAREWATCH_HOME'),
-    })
   })
 })

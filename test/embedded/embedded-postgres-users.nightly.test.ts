@@ -6,7 +6,6 @@ import { findPostmaster } from '../../src/embedded/server-process.ts'
 import {
   acquire,
   isRoot,
-  query,
   serverProcesses,
   startUser,
   temporaryFolder,
@@ -71,20 +70,6 @@ describe.runIf(isRoot)('as root', () => {
 
 // Another user cannot read a project below a folder of mode 0700. Then the process prints nothing and the tests are skipped.
 describe.runIf(isRoot)('as an ordinary user', () => {
-  it('all files lie in the home', async ({ skip }) => {
-    const folder = await temporaryFolder()
-    await chown(folder, UNPRIVILEGED, UNPRIVILEGED)
-    const user = startUser(join(folder, 'home'), { uid: UNPRIVILEGED, gid: UNPRIVILEGED })
-    const answer = await user.nextLine()
-    skip(answer.code === undefined && answer.url === undefined, 'the project is not readable')
-
-    const data = join(folder, 'home', 'postgres', 'data')
-    expect(await query(String(answer.url), 'select 1 as one')).toEqual({ one: 1 })
-    expect((await stat(data)).uid).toBe(UNPRIVILEGED)
-    await user.release()
-    expect(await findPostmaster(data)).toBeUndefined()
-  })
-
   it('a user without a system entry gets an error that says so', async ({ skip }) => {
     const folder = await temporaryFolder()
     await chown(folder, NO_SUCH_USER, NO_SUCH_USER)

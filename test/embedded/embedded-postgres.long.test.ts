@@ -1,8 +1,5 @@
-import { chmod, mkdir, rm, stat } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
+import { rm, stat } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { copyBinaries } from '../../src/embedded/postgres-binaries.ts'
 import { ensureData } from '../../src/embedded/postgres-data.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { findPostmaster, stopServer } from '../../src/embedded/server-process.ts'
@@ -14,7 +11,6 @@ import { migrate } from '../../src/platform/db/migrate.ts'
 import { migrateQueue } from '../../src/platform/queue/queue-connection.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { until } from '../support/until.ts'
 import { FAST } from './fast-postgres.ts'
 import {
   acquire,
@@ -23,7 +19,6 @@ import {
   sharedHome,
   startUser,
   superuserUrl,
-  temporaryFolder,
   temporaryHome,
 } from './postgres-home.ts'
 
@@ -76,36 +71,6 @@ describe('the owner of a home', () => {
     }
     await server.release()
   })
-
-  it('uses another port from then on when another program has taken its port', async () => {
-    const { home } = place()
-    const first = await acquire(home)
-    await first.release()
-    const foreign = createServer().listen(first.port, '127.0.0.1')
-    onTestFinished(() => void foreign.close())
-
-    const second = await acquire(home)
-    await second.release()
-    const third = await acquire(home)
-    await third.release()
-
-    expect(second.port).not.toBe(first.port)
-    expect(third.port).toBe(second.port)
-  })
-})
-
-it('a server is created and runs where the path has signs of a shell', async () => {
-  const place = await findPlace(await temporaryHome())
-  const parent = join(await temporaryFolder(), 'a $b "c" `d`')
-  await mkdir(parent)
-  await chmod(dirname(parent), 0o755)
-  const binaries = await copyBinaries(place.binaries, parent)
-
-  await ensureData({ ...place, binaries }, FAST)
-  await startServer({ ...place, binaries }, await freePort(), FAST)
-
-  expect((await findPostmaster(place.data))?.ready).toBe(true)
-  await stopServer(place.data, silentLog)
 })
 
 describe('the role that processes connect as', () => {
@@ -191,29 +156,6 @@ describe('the end of an owner', () => {
     await here.release()
     expect(await serverProcesses(home)).toEqual([])
   })
-
-  it('without a release stops the server', async () => {
-    const { home } = place()
-    const owner = startUser(home, { mode: 'abandon' })
-    await owner.nextLine()
-
-    await owner.closed
-
-    expect(owner.child.exitCode).toBe(0)
-    await until('the end of the server', async () => (await serverProcesses(home)).length === 0)
-  })
-
-  it('leaves no server to a next owner that has another password, which says so', async () => {
-    const home = await temporaryHome()
-    const owner = startUser(home)
-    const { url } = await owner.nextLine()
-    await query(String(url), `alter role farewatch_owner password 'of another user'`)
-    await owner.kill()
-
-    await expect(acquire(home)).rejects.toMatchObject({ code: 'embedded.password_unknown' })
-
-    expect(await serverProcesses(home)).toEqual([])
-  })
 })
 
 describe('while a process owns the data', () => {
@@ -231,18 +173,6 @@ describe('while a process owns the data', () => {
 
     expect(await query(here.url, 'select 1 as one')).toEqual({ one: 1 })
     await here.release()
-    expect(await serverProcesses(home)).toEqual([])
-  })
-
-  it('a command that starts at the same time waits for the server', async () => {
-    const home = await temporaryHome()
-    const commands = [startUser(home, { mode: 'join' }), startUser(home, { mode: 'join' })]
-
-    const [first, second] = await Promise.all(commands.map((command) => command.nextLine()))
-
-    expect(first).toEqual({ url: expect.any(String), port: expect.any(Number) })
-    expect(second).toEqual(first)
-    for (const command of commands) await command.release()
     expect(await serverProcesses(home)).toEqual([])
   })
 })

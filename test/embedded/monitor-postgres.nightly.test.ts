@@ -78,22 +78,6 @@ describe('the monitor of the embedded PostgreSQL', () => {
     expect(await serverProcesses(home)).toEqual([])
   })
 
-  it('logs why a restart fails, and counts it as a restart', async () => {
-    const { log, of } = collectingLogger()
-    const reason = 'No space left on device'
-    const dead = {
-      check: async () => ({ kind: 'died', reason }) as const,
-      restart: () => Promise.reject(new Error(reason)),
-    }
-    const { signal } = new AbortController()
-
-    const monitor = monitorPostgres(dead, { clock: FAST_CLOCK, log }, signal)
-
-    await expect(monitor).rejects.toThrow(`3 restarts did not help`)
-    await expect(monitor).rejects.toThrow(reason)
-    expect(of('embedded postgres did not start')).toHaveLength(3)
-  })
-
   it('does not restart a server that is silent, and ends after ten checks', async () => {
     const { log, of } = collectingLogger()
     let checks = 0
@@ -114,14 +98,5 @@ describe('the monitor of the embedded PostgreSQL', () => {
     await expect(monitor).rejects.toMatchObject({ code: 'embedded.died' })
     expect(checks).toBe(10)
     expect(of('embedded postgres does not answer')).toMatchObject([{ reason: 'timeout' }])
-  })
-
-  it('does not start a released server again', async () => {
-    const server = await own()
-    await server.release()
-
-    await server.supervision.restart()
-
-    expect(await findPostmaster(place().data)).toBeUndefined()
   })
 })

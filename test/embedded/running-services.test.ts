@@ -90,14 +90,4 @@ describe('a command of a home whose farewatch runs', () => {
 
     expect(await findRunning(home, 'api')).toBeUndefined()
   })
-
-  it('keeps the record of a later process when an earlier one ends', async () => {
-    const home = await aHome()
-    const forget = await recordRunning(home, 'api', API)
-    await recordRunning(home, 'api', { ...API, API_PORT: 8124 })
-
-    await forget()
-
-    expect(await findRunning(home, 'api')).toMatchObject({ API_PORT: 8124 })
-  })
 })

@@ -3,7 +3,6 @@ import path from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { runbookSections } from '../../grafana/source/runbooks.ts'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
@@ -12,9 +11,6 @@ import { amtool, hasAmtool, hasPrometheus, promtool } from '../support/promtool.
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const FOLDER = path.join(ROOT, 'grafana/prometheus')
-
-/** Where the link of an alert leads: the label of prometheus.yml, or the address of the API on this machine. */
-const RUNBOOKS = '{{ or $externalLabels.runbooks "http://127.0.0.1:8080/docs/runbooks" }}'
 
 /** Refusals have their own alerts, and an aborted call has no answer. */
 const ALERTED_ELSEWHERE = ['aborted', 'upstream.auth', 'upstream.rate_limited']
@@ -66,16 +62,6 @@ describe('the alerts', () => {
     }
   })
 
-  it('have a description of what happens without action, and a link to a section of the runbooks', () => {
-    expect(new Set(alerts.map(({ alert }) => alert)).size).toBeGreaterThan(10)
-    const sections = [...runbookSections().map(({ title }) => title), '{{ $labels.code }}']
-    for (const { alert, annotations } of alerts) {
-      expect(annotations.description, alert).toMatch(/^Without action .*\.$/)
-      expect(annotations.runbook_url.startsWith(`${RUNBOOKS}#`), alert).toBe(true)
-      expect(sections).toContain(annotations.runbook_url.slice(RUNBOOKS.length + 1))
-    }
-  })
-
   it('are named with their severity in the runbooks', () => {
     const page = readFileSync(path.join(ROOT, 'docs/reference/runbooks.md'), 'utf8')
     const rows = [...page.matchAll(/^> - alert: `(\w+)` \((warning|critical)\)/gm)]
@@ -94,16 +80,6 @@ describe('the alerts', () => {
     expect([...new Set(unknown)]).toEqual([])
   })
 
-  it('keep the labels job and environment of the series', () => {
-    const grouped = readRules().flatMap(({ expr }) => [...expr.matchAll(/\bby \(([^)]*)\)/g)])
-    expect(grouped.length).toBeGreaterThan(30)
-    const without = grouped.filter(([, labels = '']) => !labels.startsWith('job, environment'))
-    expect(without.map(([clause]) => clause)).toEqual([])
-    // An aggregation without `by` drops every label.
-    const bare = readRules().filter(({ expr }) => /\b(max|min|sum|avg|count|group) ?\(/.test(expr))
-    expect(bare.map(({ expr }) => expr)).toEqual([])
-  })
-
   it.runIf(hasAmtool())(
     'reach a receiver in the example for Alertmanager, critical ones another',
     () => {
@@ -118,18 +94,6 @@ describe('the alerts', () => {
       expect([receiverOf('critical'), receiverOf('warning')]).toEqual(['on-call', 'team'])
     },
   )
-
-  it('are named correctly where the example for Alertmanager suppresses them', () => {
-    const { inhibit_rules: rules } = parse(
-      readFileSync(path.join(FOLDER, 'alertmanager.yml'), 'utf8'),
-    ) as { inhibit_rules: { source_matchers: string[]; target_matchers: string[] }[] }
-    const named = rules
-      .flatMap((rule) => [...rule.source_matchers, ...rule.target_matchers])
-      .flatMap((matcher) => matcher.match(/[A-Z]\w+/g) ?? [])
-    expect(named.length).toBeGreaterThan(8)
-    const names = alerts.map(({ alert }) => alert)
-    expect(named.filter((name) => !names.includes(name))).toEqual([])
-  })
 
   it.runIf(hasPrometheus())('and the configuration pass the checks of promtool', () => {
     const rules = promtool(['check', 'rules', 'alerts.yml'], { cwd: FOLDER })

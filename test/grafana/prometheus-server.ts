@@ -26,26 +26,16 @@ export interface Prometheus {
   close(): Promise<void>
 }
 
-/** The intervals of prometheus.yml and the rules as they are. */
-const REAL = { interval: '15s', rulesOf: (rules: string) => rules }
-const SHORT: typeof REAL = { interval: '1s', rulesOf: shortened }
-
-/** Starts Prometheus as `startPrometheus`, with the real times. */
-export const startRealTimePrometheus = (target: string) => startPrometheus(target, REAL)
-
 /**
  * Starts Prometheus on a free port. It uses prometheus.yml with two changes: one fixed target instead of the DNS names of
  * the containers, and intervals of one second. The times in the rules are shortened too (see `shortened`).
  */
-export async function startPrometheus(
-  target: string,
-  { interval, rulesOf } = SHORT,
-): Promise<Prometheus> {
+export async function startPrometheus(target: string): Promise<Prometheus> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-prometheus-'))
-  await writeFile(path.join(folder, 'prometheus.yml'), await configurationFor(target, interval))
+  await writeFile(path.join(folder, 'prometheus.yml'), await configurationFor(target))
   await writeFile(
     path.join(folder, 'alerts.yml'),
-    rulesOf(await readFile(path.join(FOLDER, 'alerts.yml'), 'utf8')),
+    shortened(await readFile(path.join(FOLDER, 'alerts.yml'), 'utf8')),
   )
   const port = await freePort()
   const server = spawn(
@@ -75,7 +65,7 @@ export async function startPrometheus(
   return { ...queriesOf(base), close }
 }
 
-async function configurationFor(target: string, interval: string): Promise<string> {
+async function configurationFor(target: string): Promise<string> {
   const config = parse(await readFile(path.join(FOLDER, 'prometheus.yml'), 'utf8')) as {
     global: object
     scrape_configs: { dns_sd_configs?: unknown }[]
@@ -84,7 +74,7 @@ async function configurationFor(target: string, interval: string): Promise<strin
   const { dns_sd_configs: _, ...scrape } = farewatch ?? {}
   return stringify({
     ...config,
-    global: { scrape_interval: interval, evaluation_interval: interval },
+    global: { scrape_interval: '1s', evaluation_interval: '1s' },
     scrape_configs: [{ ...scrape, static_configs: [{ targets: [target] }] }],
   })
 }

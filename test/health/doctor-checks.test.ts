@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { judge } from '../../src/health/checks.ts'
-import { DOCTOR_CHECKS, type DoctorReading, factsOf } from '../../src/health/doctor-checks.ts'
+import { DOCTOR_CHECKS, type DoctorReading } from '../../src/health/doctor-checks.ts'
 import { reading } from './doctor-fixture.ts'
 
 const fault = (part: string) => ({ faults: [{ part, text: 'no answer' }] })
@@ -89,24 +89,5 @@ describe('what doctor alone checks', () => {
   it('is provoked by a case above, each', () => {
     const found = new Set(CASES.flatMap(([, , codes]) => codes.map((code) => code.split(' ')[1])))
     expect(Object.keys(DOCTOR_CHECKS).filter((code) => !found.has(code))).toEqual([])
-  })
-
-  it('has facts where all is well', () => {
-    const facts = factsOf({
-      ...reading,
-      ...redis({}),
-      database: 'PostgreSQL 18.4 at localhost:5432/fares',
-      roles: ROLES,
-      clocks: { databaseMs: 3, queueMs: -9 },
-      storage: { databaseBytes: 2e9, parts: [], disk: undefined, days: null },
-    })
-
-    expect(facts.map(({ about, text }) => `${about}: ${text}`)).toEqual([
-      'database: PostgreSQL 18.4 at localhost:5432/fares',
-      'roles: "fares" owns the tables, farewatch_analyst reads only the public SQL',
-      'clock: at most 9 ms apart',
-      'disk: the database has 2.0 GB; the free space of its disk cannot be seen from here',
-      'queue: in Redis 8.0: 1 MB, noeviction, append-only file',
-    ])
   })
 })

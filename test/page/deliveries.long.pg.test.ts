@@ -8,9 +8,8 @@ import { fareOf, itemsOf, listWith, newCaller, watch } from '../api/reseller-cal
 import { startDispatcher } from '../delivery/delivery-fixtures.ts'
 import { startReceiver } from '../delivery/receiver.ts'
 import { available, record } from '../fares/fare-fixtures.ts'
-import { ask, bearer, newKeyText, startApi, TEST_SEALER } from '../support/api-server.ts'
+import { startApi, TEST_SEALER } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import { canBrowse, openPage, press, shows } from './browser.ts'
 
 const LOOPBACK = ['127.0.0.1/32']
@@ -139,112 +138,5 @@ describe.runIf(canBrowse)('the Deliveries view', () => {
       reasons: null,
     })
     expect(kept).toBe(1)
-  })
-
-  it('sends a body and headers of its own, and the feed has the changes of chosen routes', async ({
-    db,
-  }) => {
-    const { base, dispatcher, calls } = await start(db)
-    await using receiver = await startReceiver()
-    const { page, complaints } = await openPage({ base, key: calls.key, path: '#/deliveries' })
-
-    await page.getByText('Add an endpoint').click()
-    await page.getByLabel('An https address').fill(`${receiver.url}/hooks/fares`)
-    await page.getByLabel('Format').selectOption('json')
-    await press(page, 'Add', true)
-    await page.getByText('What it receives').click()
-    await page.getByLabel(/^Body: JSON/).fill('{"said":')
-    await page.getByLabel(/^Headers of each request/).fill('x-token: a:b\n')
-    await press(page, 'Save', true)
-    await shows(page, 'The body is no JSON object.')
-    await page.getByLabel(/^Body: JSON/).fill('{"about": "{type}"}')
-    await press(page, 'Save', true)
-    await shows(page, 'Saved.')
-    await press(page, 'Test', true)
-    await shows(page, 'A test event is on its way.')
-    await dispatcher.dispatch()
-    await dispatcher.recorded(1)
-    await page.getByLabel('remove the headers x-token').check()
-    await press(page, 'Save', true)
-    await page.getByLabel('remove the headers x-token').waitFor({ state: 'detached' })
-    await page.getByText('Changes of routes').click()
-    await page.getByLabel('Countries, airports and routes').fill('Norway, PMI, LIS=JFK')
-    await page.getByLabel('Countries, airports and routes').press('Enter')
-    await until('the choice', async () => {
-      const { body } = await calls.get('/own-settings')
-      return body.routes !== null
-    })
-
-    const [request] = receiver.requests
-    expect(JSON.parse(request?.body ?? '')).toEqual({ about: 'webhook.test' })
-    expect(request?.headers['x-token']).toBe('a:b')
-    expect((await calls.get('/own-settings')).body).toEqual({
-      routes: {
-        countries: ['Norway'],
-        places: ['PMI'],
-        pairs: [{ departure: 'LIS', destination: 'JFK', eitherDirection: true }],
-      },
-    })
-    expect(complaints).toEqual([])
-  })
-
-  it('lets an operator set quiet hours of an endpoint of operators, which has no filters', async ({
-    db,
-  }) => {
-    const email = { smtpUrl: 'smtp://mail.example', from: 'fares@seller.example' }
-    const base = await startApi(db, { email })
-    const key = await newKeyText(db)
-    const account = { ...bearer(key), 'farewatch-reseller': '(operators)' }
-    const { page, complaints } = await openPage({ base, key, path: '#/deliveries' })
-    page.on('dialog', (dialog) => void dialog.accept())
-    const field = (label: string) => page.getByLabel(label, { exact: true })
-
-    await page.getByText('Add an endpoint').click()
-    await page.getByLabel('An https address').fill('ops@seller.example')
-    await press(page, 'Add', true)
-    await page.getByText('What it receives').click()
-    await field('nothing in quiet hours').check()
-    await field('from').fill('23')
-    await field('in this time zone').fill('Mars')
-    await press(page, 'Save')
-    await shows(page, /zone must be an IANA time zone/)
-    await field('in this time zone').fill('UTC')
-    await press(page, 'Save')
-    await shows(page, 'Saved.')
-    const filters = await field('it sells out').count()
-    const { body } = await ask(`${base}/api/v1/webhook-endpoints`, { headers: account })
-    await page.getByText('More actions').click()
-    await press(page, 'Delete')
-    await shows(page, 'No endpoint yet.')
-
-    expect(filters).toBe(0)
-    expect(body.items).toMatchObject([{ quietHours: { from: 23, to: 7, zone: 'UTC' } }])
-    expect(complaints.filter((one) => !one.includes('400'))).toEqual([])
-  })
-
-  it('is a list and then a page on a phone, by keyboard, and nothing is cut', async ({ db }) => {
-    const { base, calls } = await start(db)
-    for (const description of ['a booking engine with quite a long name', 'the office']) {
-      const target = 'https://receiver.example/hooks/fares-of-the-summer'
-      await calls.send('POST', '/webhook-endpoints', { target, description })
-    }
-    const { page } = await openPage({ base, key: calls.key, path: '#/deliveries' })
-    await page.setViewportSize({ width: 390, height: 844 })
-    const office = page.getByRole('link', { name: /the office/ })
-    const test = page.getByRole('button', { name: 'Test' })
-
-    await office.waitFor()
-    expect(await test.isVisible()).toBe(false)
-    await office.press('Enter')
-    await test.waitFor()
-    expect(await office.isVisible()).toBe(false)
-    await page.getByText('What it receives').press('Enter')
-    await page.getByRole('button', { name: 'Save' }).waitFor()
-    await until('the width', async () =>
-      page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
-    )
-    await page.getByRole('link', { name: 'All endpoints' }).press('Enter')
-
-    await office.waitFor()
   })
 })

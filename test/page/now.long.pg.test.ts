@@ -2,9 +2,7 @@ import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
 import { addPause } from '../../src/platform/db/pauses.ts'
-import { fareOf } from '../api/reseller-calls.ts'
 import { seedApi } from '../api/seed.ts'
-import { available, passSeconds, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -67,24 +65,6 @@ describe.runIf(canBrowse)('the Now view', () => {
     expect(await signs('Do changes reach their receivers?')).toContain('warn')
     expect(await signs('Do the workers work?')).toContain('bad')
     expect(await signs('Does anything wait?')).toContain('bad')
-    expect(complaints).toEqual([])
-  })
-
-  it('shows a change of a reseller by itself, with its price step', async ({ db, databaseUrl }) => {
-    const { keys } = await seedApi(db)
-    const base = await startLiveApi(db, databaseUrl)
-    const { page, complaints } = await openPage({ base, key: keys.alpha, path: '#/now' })
-
-    await shows(page, 'live', true)
-    await passSeconds(db, 120)
-    await record(db, await fareOf(db, '101'), new Date(), available('110.00'))
-
-    await shows(page, 'price up 10 % from 100.00 to 110.00 EUR')
-    await page.getByRole('img', { name: /of fares in the last hour|No fare changed/ }).waitFor()
-    // Ages of all fares, checks and workers are the operator's.
-    expect(await page.getByText('How long ago were the fares checked?').count()).toBe(0)
-    expect(await page.getByText('How much is checked?').count()).toBe(0)
-    expect(await page.getByText('Do the workers work?').count()).toBe(0)
     expect(complaints).toEqual([])
   })
 })

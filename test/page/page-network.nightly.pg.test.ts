@@ -6,7 +6,7 @@ import { createCallLedger } from '../../src/schedule/budget.ts'
 import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
 import { trackFare, watchFare } from '../fares/fare-fixtures.ts'
 import { hoursPass, runOf } from '../routes/held-fixtures.ts'
-import { manyRoutes, NO_GUARD, routes, sync } from '../routes/sync-fixtures.ts'
+import { manyRoutes, routes, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { canBrowse, type OpenPage, openPage, press, shows } from './browser.ts'
@@ -18,63 +18,7 @@ async function openAsOperator(db: Database, path: string): Promise<OpenPage> {
   return openPage({ base: await startApi(db), key: text, path })
 }
 
-/** The day, in the zone of this machine and its browser, so many hours ago. */
-function dayAgo(hours: number): string {
-  const at = new Date(Date.now() - hours * 3_600_000)
-  const two = (n: number) => String(n).padStart(2, '0')
-  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`
-}
-
 describe.runIf(canBrowse)('the views of the network and of the calls', () => {
-  it('the map shows the difference of the routes between two dates, and no later change', async ({
-    db,
-  }) => {
-    const guard = NO_GUARD
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'), { guard })
-    await hoursPass(db, 60)
-    for (let i = 0; i < 2; i += 1) await sync(db, routes('PMI-MAD', 'PMI-LIS'), { guard })
-    await hoursPass(db, 60)
-    await sync(db, routes('PMI-MAD', 'PMI-LIS', 'PMI-ORY'), { guard })
-    const { page, complaints } = await openAsOperator(db, '#/map')
-    const map = (label: string) => page.getByRole('application', { name: label }).waitFor()
-
-    await map('World map with 3 live routes, 1 added and 0 removed')
-    await page.getByLabel('Show').selectOption('two dates')
-    await map('World map with 3 live routes, 2 added and 1 removed')
-    await page.locator('input[type=date]').first().fill(dayAgo(84))
-    await page.locator('input[type=date]').last().fill(dayAgo(36))
-
-    await map('World map with 2 live routes, 1 added and 1 removed')
-    const changes = await page.getByRole('row', { name: /added|removed/ }).allInnerTexts()
-    expect(changes.join('\n')).toMatch(/LIS.*\+.added/)
-    expect(changes.join('\n')).toMatch(/BCN.*−.removed/)
-    expect(changes).toHaveLength(2)
-    expect(complaints).toEqual([])
-  })
-
-  it('the map says what one points at, names its colours, moves to a place, and shows all again', async ({
-    db,
-  }) => {
-    await sync(db, routes('LHR-ACC', 'PMI-MAD'), { guard: NO_GUARD })
-    const { page, complaints } = await openAsOperator(db, '#/map')
-    const map = page.getByRole('application', { name: /World map/ })
-    const card = (text: string) => page.locator('.hover').getByText(text).waitFor()
-
-    await map.hover()
-    await card('LHR City LHR → ACC City ACC')
-    await card('First seen on')
-    await page.getByLabel('Place').fill('PMI')
-    await page.keyboard.press('Enter')
-    await card('PMI City PMI → MAD City MAD')
-    for (const meaning of ['live', 'added', 'removed', 'of the chosen place', 'place']) {
-      expect(await page.locator('.legend').getByText(meaning, { exact: true }).count()).toBe(1)
-    }
-    await press(page, 'The whole map')
-    await map.press('ArrowUp')
-    await card('connected with 1 place')
-    expect(complaints).toEqual([])
-  })
-
   it('the schedule shows the calls of the last hour by lane, reseller and priority', async ({
     db,
   }) => {

@@ -2,13 +2,13 @@ import type { Page } from 'playwright-core'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createListener } from '../../src/platform/db/listener.ts'
-import { createApiKey, revokeApiKey } from '../../src/resellers/api-keys.ts'
+import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { fareOf } from '../api/reseller-calls.ts'
 import { seedApi } from '../api/seed.ts'
 import { available, gone, passSeconds, record } from '../fares/fare-fixtures.ts'
-import { manyRoutes, place, sync } from '../routes/sync-fixtures.ts'
+import { place, sync } from '../routes/sync-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -118,25 +118,6 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     expect(complaints).toEqual([])
   })
 
-  it('approves a held list, and shows what that removed', async ({ db }) => {
-    const all = manyRoutes(40)
-    await sync(db, all)
-    const held = await sync(db, all.slice(0, 20))
-    const { text } = await createApiKey(db, { resellerId: null })
-    const base = await startApi(db)
-    const { page } = await openPage({ base, key: text, path: '#/now' })
-    page.on('dialog', (dialog) => void dialog.accept())
-
-    await page.getByRole('link', { name: `Review run ${held.runId}` }).click()
-    await shows(page, 'If it were approved now')
-    await shows(page, 'Spain: 20 of 40')
-    await press(page, 'Approve')
-
-    await shows(page, 'routes: approved')
-    await page.getByRole('heading', { name: 'route removed: 20' }).waitFor()
-    await shows(page, 'HUB → D39')
-  })
-
   it('imports a file that is dropped, after it has shown what would change', async ({ db }) => {
     const { id } = await createReseller(db, 'ana')
     const { text } = await createApiKey(db, { resellerId: id })
@@ -202,35 +183,6 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     expect(complaints).toEqual([])
   })
 
-  it('sorts the watches by a column, which stays in the address', async ({ db }) => {
-    const resellerId = await resellerWith(db, manyCells(3))
-    const { text } = await createApiKey(db, { resellerId })
-    const { rows: fares } = await sql<{ id: number }>`
-      select tracked_fare_id as id from watch order by reference
-    `.execute(db)
-    const prices = ['20.00', '100.00', '3.00']
-    for (const [i, { id }] of fares.entries()) {
-      await record(db, id, new Date(), available(prices[i]))
-    }
-    const { page } = await openPage({ base: await startApi(db), key: text, path: '#/watches' })
-    const shown = async () => {
-      const texts = await page.locator('.virtual .price').allInnerTexts()
-      return texts.map((price) => Number.parseFloat(price))
-    }
-
-    const price = page
-      .getByRole('group', { name: 'Sort by' })
-      .getByRole('button', { name: /Price/ })
-    await price.click()
-    await until('the order', async () => (await shown()).join() === '3,20,100')
-    await price.press('Enter')
-    await until('the other order', async () => (await shown()).join() === '100,20,3')
-    await page.reload()
-
-    await until('the same order', async () => (await shown()).join() === '100,20,3')
-    expect(page.url()).toContain('sort=-price')
-  })
-
   it('shows a fare on a page of its own, with its price, records, deliveries and next check', async ({
     db,
   }) => {
@@ -289,23 +241,6 @@ describe.runIf(canBrowse)('the page in a browser', () => {
 
     expect(await settings()).toEqual({ ...kept, seconds: 900, paid: null, below: null })
     expect(complaints).toEqual([])
-  })
-
-  it('leaves when its key is revoked', async ({ db, databaseUrl }) => {
-    const { id } = await createReseller(db, 'ana')
-    const made = await createApiKey(db, { resellerId: id })
-    const { page } = await openPage({
-      base: await startLiveApi(db, databaseUrl),
-      key: made.text,
-      path: '#/now',
-    })
-
-    await page.getByRole('heading', { name: 'Are the fares fresh?' }).waitFor()
-    await shows(page, 'live', true)
-    await revokeApiKey(db, made.key.id)
-
-    await page.getByLabel('Key').waitFor()
-    expect(await page.getByRole('heading', { name: 'Are the fares fresh?' }).count()).toBe(0)
   })
 
   it('shows a change by itself, also after its stream was lost', async ({ db, databaseUrl }) => {

@@ -1,7 +1,5 @@
 import { describe, expect } from 'vitest'
-import { saveFlightToTry } from '../../src/embedded/demo.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { questionWith, TERM_FIELDS } from '../../src/upstream/question.ts'
 import { ago, beginAt, fareOf, listWith, newCaller, watch } from '../api/reseller-calls.ts'
 import { available, gone, record } from '../fares/fare-fixtures.ts'
 import { startApi } from '../support/api-server.ts'
@@ -118,45 +116,6 @@ describe.runIf(canBrowse)('the Watch lists view', () => {
     expect(text).not.toMatch(/northwind|A-1|summer|javascript/)
     expect((await fetch(`${base}${address}`)).status).toBe(404)
     expect(await link.count()).toBe(0)
-    expect(complaints).toEqual([])
-  })
-
-  it('asks for every term of a question, and shows for whom a watch is', async ({ db }) => {
-    const base = await startApi(db)
-    const calls = await newCaller(db, base, 'northwind')
-    await listWith(calls, 'summer', [watch('A-1')])
-    const { page } = await openPage({ base, key: calls.key, path: '#/watches/summer' })
-
-    await press(page, 'Add a watch')
-    const asked = page.getByRole('group', { name: 'For whom' })
-    await page.getByLabel('Reference').fill('B-1')
-    await page.getByLabel('Outbound flight id').fill('102')
-    await asked.getByLabel('Resident children', { exact: true }).fill('2')
-    const labels = await asked.locator('label').allTextContents()
-    await page.getByRole('button', { name: 'Add a watch' }).last().click()
-    await shows(page, '2 resident children, 1 adult', true)
-
-    const saved = await calls.get('/watch-lists/summer/watches/B-1')
-    expect(saved.body).toMatchObject(
-      questionWith({ flightId: '102', passengers: { residents: { children: 2 } } }),
-    )
-    expect(labels).toHaveLength(TERM_FIELDS.length)
-  })
-
-  it('offers a flight of the sandbox to try, where that is the upstream', async ({ db }) => {
-    const base = await startApi(db)
-    const calls = await newCaller(db, base, 'northwind')
-    await listWith(calls, 'summer', [watch('A-1')])
-    await saveFlightToTry(db, '101103206540')
-    const { page, complaints } = await openPage({ base, key: calls.key, path: '#/watches/summer' })
-
-    await press(page, 'Add a watch')
-    await press(page, 'Try this one')
-    await page.getByRole('button', { name: 'Add a watch' }).last().click()
-    await shows(page, /try-101103206540/)
-
-    const saved = await calls.get('/watch-lists/summer/watches/try-101103206540')
-    expect(saved.body).toMatchObject(questionWith({ flightId: '101103206540' }))
     expect(complaints).toEqual([])
   })
 })

@@ -300,7 +300,4 @@ describe('a restore', () => {
       { end: 7, pending: 2 },
     )
   })
-
-  it.skip('with pg_dump, pg_restore, pg_basebackup and docker compose, as deploying.md has it, is not run: npm has no such tools', () =>
-    undefined)
 })

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { type FaultFixture, prepareFixture } from './faults/fault-fixture.ts'
-import { sendRequest } from './raw-client.ts'
 
 let fixture: FaultFixture
 beforeAll(async () => {
@@ -57,31 +56,4 @@ it.each([
   [400, { flightId: '' }],
 ])('a booking answers %i where verify does', async (status, params) => {
   expect(await book(params)).toMatchObject({ status, body: { error: {} } })
-})
-
-it('a booking discards a body of any type', async () => {
-  const query = 'flightId=1&residents[adults]=1&nonResidents[adults]=0&accessToken=wrong'
-  for (const type of ['application/json', 'text/plain', 'image/png']) {
-    const response = await fetch(`${fixture.sandbox.url}/api/v1/flights/fares/book?${query}`, {
-      method: 'POST',
-      headers: { 'content-type': type },
-      body: '4111 1111 1111 1111',
-    })
-
-    expect(response.status).toBe(401)
-  }
-  expect(JSON.stringify(await fixture.logAfter(0))).not.toContain('4111')
-})
-
-it('a booking with GET is not found', async () => {
-  const received = await sendRequest(`${fixture.sandbox.url}/api/v1/flights/fares/book`).done
-
-  expect(received.status).toBe(404)
-})
-
-it('a booking has the connection faults of the other endpoints', async () => {
-  fixture.sandbox.setFaults([{ name: 'rate-limited', endpoint: 'booking' }])
-
-  expect(await book({})).toMatchObject({ status: 429 })
-  expect((await fixture.request('verify').done).status).toBe(200)
 })

@@ -1,9 +1,16 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fareHistory, fareStateAt, sameState } from '../../sandbox/world/fare-life.ts'
 import { dayOf, type Flight, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
-import { isBookable } from '../../sandbox/world/route-life.ts'
-import { createWorld } from '../../sandbox/world/world.ts'
+import {
+  type RouteState,
+  routeHistory,
+  routesAt,
+  routesWithAvailabilityAt,
+} from '../../sandbox/world/route-life.ts'
+import type { Route } from '../../sandbox/world/wire.ts'
+import { createWorld, type World } from '../../sandbox/world/world.ts'
 import { DAY_MS, later, START, sample } from './support.ts'
 
 const world = createWorld({ seed: 1 })
@@ -19,23 +26,6 @@ const flights = sample(world.pairs, 300).map((pair, index) =>
 )
 
 describe('a flight id', () => {
-  it('identifies its flight, and the flight determines it', () => {
-    for (const pair of sample(world.pairs, 50)) {
-      for (let number = 0; number < pair.flightsPerDay; number++) {
-        const id = flightIdOf({ pair, day: 20_600, number })
-
-        const flight = flightOf(id)
-
-        expect(String(flight.id)).toBe(id)
-        expect(Number.isSafeInteger(flight.id)).toBe(true)
-        expect([flight.pair, Math.floor(flight.scheduledAt / DAY_MS)]).toEqual([
-          pair,
-          expect.toSatisfy((day: number) => Math.abs(day - 20_600) <= 1),
-        ])
-      }
-    }
-  })
-
   it('with any other form has no flight', () => {
     const good = String(flights[0]?.id)
     const texts = ['', '0', '1', good.slice(1), `${good}0`, `0${good}`, ` ${good}`, `${good}\n`]
@@ -58,26 +48,6 @@ describe('a fare', () => {
       expect(instants.toReversed().map((at) => fareStateAt(flight, at))).toEqual(
         states.toReversed(),
       )
-    }
-  })
-
-  it('is not available after its departure and more than 120 days before', () => {
-    for (const flight of flights) {
-      const outside = [0, 1, DAY_MS, 400 * DAY_MS].map((ms) => flight.departsAt + ms)
-      outside.push(flight.saleOpensAt - 1, flight.saleOpensAt - 90 * DAY_MS)
-
-      expect(outside.filter((instant) => fareStateAt(flight, instant).available)).toEqual([])
-    }
-  })
-
-  it('is not available while its route has no availability', () => {
-    for (const flight of flights) {
-      for (let days = 1; days < 120; days += 7) {
-        const instant = flight.departsAt - days * DAY_MS
-        if (!fareStateAt(flight, instant).available) continue
-
-        expect(isBookable(flight.pair, { from: instant, to: instant })).toBe(true)
-      }
     }
   })
 
@@ -109,64 +79,68 @@ describe('a fare', () => {
       { numRuns: 500, seed: 1 },
     )
   })
+})
 
-  it('sells out and returns at realistic rates', () => {
-    const far = { lost: 0, gained: 0, onDays: 0, offDays: 0 }
-    const near = { lost: 0, gained: 0, onDays: 0, offDays: 0 }
-    for (const flight of flights) {
-      for (let days = 1; days < 100; days++) {
-        const tally = days < 7 ? near : far
-        const [from, to] = [
-          flight.departsAt - (days + 1) * DAY_MS,
-          flight.departsAt - days * DAY_MS,
-        ]
-        if (fareStateAt(flight, from).available) tally.onDays++
-        else tally.offDays++
-        const window = { from: new Date(from), to: new Date(to) }
-        for (const { before, after } of fareHistory(world, String(flight.id), window)) {
-          if (before.available && !after.available) tally.lost++
-          if (!before.available && after.available) tally.gained++
-        }
-      }
-    }
+const nameOf = (route: Route) => `${route.departure.id}>${route.destination.id}`
 
-    expect(far.lost / far.onDays).toBeGreaterThan(0.03)
-    expect(far.lost / far.onDays).toBeLessThan(0.1)
-    expect(far.gained / far.offDays).toBeGreaterThan(0.1)
-    expect(far.gained / far.offDays).toBeLessThan(0.5)
-    expect(near.lost / near.onDays).toBeGreaterThan(1.5 * (far.lost / far.onDays))
-    expect(near.gained / near.offDays).toBeLessThan(far.gained / far.offDays)
+const namesAt = (instant: Date) => new Set(routesAt(world, instant).map(nameOf))
+
+const availableAt = (instant: Date) => new Set(routesWithAvailabilityAt(world, instant).map(nameOf))
+
+function fingerprint(of: World, instants: readonly Date[]): string {
+  const hash = createHash('sha256')
+  for (const instant of instants) {
+    hash.update(JSON.stringify(routesAt(of, instant)))
+    hash.update(JSON.stringify(routesWithAvailabilityAt(of, instant)))
+  }
+  return hash.digest('hex')
+}
+
+describe('the routes of a world', () => {
+  const days = [0, 0.5, 3, 40, 365, 3650].map((day) => later(day))
+
+  it('are the same bytes for one seed, and different for another', () => {
+    const again = createWorld({ seed: 1 })
+    const other = createWorld({ seed: 2 })
+
+    expect(fingerprint(again, days)).toBe(fingerprint(world, days))
+    expect(fingerprint(other, days)).not.toBe(fingerprint(world, days))
   })
+})
 
-  it('changes its price in steps of a few percent, more often towards departure', () => {
-    const steps: { ratio: number; daysLeft: number }[] = []
-    for (const flight of flights) {
-      const window = { from: new Date(flight.saleOpensAt), to: new Date(flight.departsAt - 1) }
-      for (const { at, before, after } of fareHistory(world, String(flight.id), window)) {
-        if (!before.available || !after.available) continue
-        if (before.adultCents === after.adultCents) continue
-        const daysLeft = (flight.departsAt - at.getTime()) / DAY_MS
-        steps.push({ ratio: Math.abs(after.adultCents / before.adultCents - 1), daysLeft })
-      }
-    }
-    const ratios = steps.map((step) => step.ratio).sort((a, b) => a - b)
-    const lastWeek = steps.filter((step) => step.daysLeft < 7).length / 7
-    const before = steps.filter((step) => step.daysLeft >= 20).length / 100
+describe('routeHistory', () => {
+  const changing = sample(world.pairs, 120).concat(
+    world.pairs.filter((pair) => pair.pattern.kind !== 'all-year').slice(0, 80),
+  )
 
-    expect(ratios[Math.floor(ratios.length / 2)]).toBeGreaterThan(0.005)
-    expect(ratios[Math.floor(ratios.length / 2)]).toBeLessThan(0.05)
-    expect(ratios[Math.floor(ratios.length * 0.95)]).toBeLessThan(0.12)
-    expect(lastWeek).toBeGreaterThan(1.5 * before)
-  })
+  function stateAt(name: string, instant: Date): RouteState {
+    return { live: namesAt(instant).has(name), available: availableAt(instant).has(name) }
+  }
 
-  it('changes its times at most once, by less than an hour', () => {
-    const moved = flights.filter((flight) => flight.retiming)
+  it('leads from the state at one instant to the state at a later one', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...changing),
+        fc.integer({ min: 0, max: 800 * 24 * 60 }),
+        fc.integer({ min: 0, max: 90 * 24 * 60 }),
+        (pair, startMinute, minutes) => {
+          const from = later(startMinute / (24 * 60))
+          const to = later(minutes / (24 * 60), from)
+          const { departure, destination } = pair.route
+          const ids = { departureId: departure.id, destinationId: destination.id }
 
-    expect(moved.length / flights.length).toBeGreaterThan(0.5)
-    expect(moved.length / flights.length).toBeLessThan(0.9)
-    for (const { retiming, departsAt, scheduledAt } of moved) {
-      expect(Math.abs(departsAt - scheduledAt)).toBeLessThan(60 * 60_000)
-      expect(retiming?.at).toBeLessThan(departsAt - 0.9 * DAY_MS)
-    }
+          const history = routeHistory(world, ids, { from, to })
+
+          const states = [stateAt(nameOf(pair.route), from), ...history.map((step) => step.after)]
+          expect(history.map((step) => step.before)).toEqual(states.slice(0, -1))
+          expect(states.at(-1)).toEqual(stateAt(nameOf(pair.route), to))
+          for (const { at, before, after } of history) {
+            expect(stateAt(nameOf(pair.route), at)).toEqual(after)
+            expect(stateAt(nameOf(pair.route), new Date(at.getTime() - 1))).toEqual(before)
+          }
+        },
+      ),
+      { numRuns: 60, seed: 1 },
+    )
   })
 })

@@ -1,7 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
 import { fareHistory } from '../../sandbox/world/fare-life.ts'
 import { dayOf, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
@@ -61,15 +58,6 @@ describe('the true history', () => {
     })
   })
 
-  it('goes up to the world’s now where no end is given', async () => {
-    const [pair] = sandbox.world.pairs
-    const params = { departure: String(pair?.from.id), destination: String(pair?.to.id) }
-
-    const { body } = await history('routes', { ...params, from: later(-10).toISOString() })
-
-    expect(body.to).toBe(START.toISOString())
-  })
-
   it.each([
     ['fares', { ...iso }, /flightId is required/],
     ['fares', { flightId: '101103206540' }, /from is required/],
@@ -90,23 +78,5 @@ describe('the true history', () => {
     ['routes', { departure: '101', destination: '101', ...iso }],
   ])('of %s that do not exist is a 404', async (of, params) => {
     expect((await history(of, params as Record<string, string>)).status).toBe(404)
-  })
-
-  it('of routes is a 404 if a file is served', async () => {
-    const folder = await mkdtemp(path.join(tmpdir(), 'sandbox-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
-    const file = path.join(folder, 'routes.json')
-    await writeFile(file, '[]')
-    const own = await startTestSandbox({ routesFile: file })
-    onTestFinished(() => own.close())
-
-    const { status, body } = await history(
-      'routes',
-      { departure: '101', destination: '103', ...iso },
-      own.url,
-    )
-
-    expect(status).toBe(404)
-    expect(body.title).toContain('come from a file')
   })
 })

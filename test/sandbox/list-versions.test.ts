@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import type { LogPage } from '../../sandbox/operations/request-log.ts'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
 import { type Received, sendRequest } from './raw-client.ts'
 import { type ManualClock, manualClock, START, startTestSandbox } from './support.ts'
@@ -64,58 +63,4 @@ it.each([
   ['', 200],
 ])('a list answers If-None-Match: %s with %i', async (tag, status) => {
   expect((await pull('', { 'if-none-match': tag })).status).toBe(status)
-})
-
-it('a list accepts its ETag among others, and a weak one', async () => {
-  const { etag } = await validatorsOf('')
-
-  expect((await pull('', { 'if-none-match': `"other", W/${etag}` })).status).toBe(304)
-})
-
-it('a list ignores the date if an ETag is sent, and an invalid date', async () => {
-  const { modified } = await validatorsOf('')
-
-  const both = await pull('', { 'if-none-match': '"other"', 'if-modified-since': modified })
-  const garbage = await pull('', { 'if-modified-since': 'yesterday' })
-
-  expect([both.status, garbage.status]).toEqual([200, 200])
-})
-
-it('a list has no Last-Modified before that second has passed, so that two lists never share one', async () => {
-  const second = clock.now()
-  clock.advance(500)
-  const early = await validatorsOf('')
-  clock.advance(500)
-  const inTime = await validatorsOf('')
-
-  expect(early.modified).toBe('')
-  expect(inTime.modified).toBe(new Date(second.getTime() + 1000).toUTCString())
-})
-
-it('the log records a list that was not sent as 304', async () => {
-  const { etag } = await validatorsOf('')
-  await pull('', { 'if-none-match': etag })
-
-  const page = (await (await fetch(`${sandbox.url}/sandbox/log`)).json()) as LogPage
-
-  expect(page.entries.at(-1)).toMatchObject({ endpoint: 'routes', outcome: { status: 304 } })
-})
-
-it('a list that a fault changed is another version', async () => {
-  const { etag } = await validatorsOf('')
-  sandbox.setFaults([{ name: 'half-list' }])
-
-  const half = await pull('', { 'if-none-match': etag })
-
-  expect(half.status).toBe(200)
-  expect(half.headers.etag).not.toBe(etag)
-})
-
-it('a fault that sends half a list also applies to a client that has the list', async () => {
-  const { etag } = await validatorsOf('')
-  sandbox.setFaults([{ name: 'truncate' }])
-
-  const received = await pull('', { 'if-none-match': etag })
-
-  expect(received).toMatchObject({ status: 200, complete: false, headers: { etag } })
 })

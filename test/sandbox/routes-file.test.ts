@@ -2,9 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fileRouteLists, SandboxRoutesFileError } from '../../sandbox/routes-file.ts'
+import { SandboxRoutesFileError } from '../../sandbox/routes-file.ts'
 import type { Route } from '../../sandbox/world/wire.ts'
-import { START, startTestSandbox } from './support.ts'
+import { startTestSandbox } from './support.ts'
 
 let folder: string
 beforeAll(async () => {
@@ -24,7 +24,6 @@ function route(departureId: string, destinationId: string): Route {
 }
 
 const ROUTES = Array.from({ length: 500 }, (_, index) => route(`a${index}`, `b${index % 7}`))
-const parse = (body: string | Buffer) => JSON.parse(body.toString()) as Route[]
 
 describe('a routes file', () => {
   it('replaces the routes of the world, over HTTP too', async () => {
@@ -43,35 +42,6 @@ describe('a routes file', () => {
     } finally {
       await sandbox.close()
     }
-  })
-
-  it('has availability for about 85 percent of its routes, the same ones for a seed', async () => {
-    const path = await fileOf(JSON.stringify(ROUTES))
-    const [first, again, other] = await Promise.all([1, 1, 2].map((s) => fileRouteLists(path, s)))
-
-    const available = parse(first?.withAvailability(START) ?? '[]')
-
-    expect(available.length).toBeGreaterThan(400)
-    expect(available.length).toBeLessThan(450)
-    expect(parse(again?.withAvailability(START) ?? '')).toEqual(available)
-    expect(parse(other?.withAvailability(START) ?? '')).not.toEqual(available)
-  })
-
-  it('has the same availability of a route as any other file with the seed', async () => {
-    const whole = await fileRouteLists(await fileOf(JSON.stringify(ROUTES)), 1)
-    const half = await fileRouteLists(await fileOf(JSON.stringify(ROUTES.slice(250))), 1)
-
-    const expected = parse(whole.withAvailability(START)).filter((one) =>
-      ROUTES.slice(250).some((other) => other.departure.id === one.departure.id),
-    )
-
-    expect(parse(half.withAvailability(START))).toEqual(expected)
-  })
-
-  it('may be empty', async () => {
-    const lists = await fileRouteLists(await fileOf('[]'), 1)
-
-    expect(lists.routes(START).toString()).toBe('[]')
   })
 
   const good = route('1', '2')

@@ -1,7 +1,5 @@
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox-server.ts'
-import type { Pair } from '../../sandbox/world/route-network.ts'
 import { type PassengerCounts, readTerms, type Terms } from '../../sandbox/world/terms.ts'
-import type { World } from '../../sandbox/world/world.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { silentLog } from '../support/silent-log.ts'
 
@@ -35,13 +33,6 @@ export function startTestSandbox(options: Partial<SandboxOptions> = {}): Promise
     log: silentLog,
     ...options,
   })
-}
-
-/** The pair of two airports, by IATA code. */
-export function pairBetween(world: World, from: string, to: string): Pair {
-  const found = world.pairs.find((pair) => pair.from.iata === from && pair.to.iata === to)
-  if (!found) throw new Error(`seed ${world.seed} flies no ${from}-${to}`)
-  return found
 }
 
 export function later(days: number, start = START): Date {

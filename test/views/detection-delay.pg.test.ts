@@ -2,22 +2,9 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import {
-  createDelayReader,
-  readDetectionDelays,
-  readWaitingChanges,
-  WAITING_CHANGES,
-} from '../../src/views/detection-delays.ts'
+import { readDetectionDelays, readWaitingChanges } from '../../src/views/detection-delays.ts'
 import { readFareGauges } from '../../src/views/fare-gauges.ts'
-import {
-  available,
-  gone,
-  minute,
-  record,
-  trackFare,
-  trackFares,
-  watchFare,
-} from '../fares/fare-fixtures.ts'
+import { available, gone, minute, record, trackFare } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 
 /** A price change of a new fare, whose bounds are this many seconds apart. */
@@ -90,19 +77,6 @@ describe('the changes that wait', () => {
       waits.map(({ wait, since }) => [wait, since.getTime() / 1_000]),
     )
   })
-
-  it('are found by their index', async ({ db }) => {
-    await trackFares(db, 2_000)
-    await sql`insert into fare_state (tracked_fare_id, state) select tracked_fare_id, '{}' from fare_schedule`.execute(
-      db,
-    )
-    await sql`analyze fare_state, fare_schedule`.execute(db)
-
-    const { rows } = await sql`explain ${WAITING_CHANGES}`.execute(db)
-
-    expect(JSON.stringify(rows)).toContain('fare_state_contradicted')
-    expect(JSON.stringify(rows)).not.toContain('Seq Scan')
-  })
 })
 
 describe('the detection delay', () => {
@@ -126,59 +100,6 @@ describe('the detection delay', () => {
     })
   })
 
-  it('is grouped by the highest priority of the present watches of a fare', async ({ db }) => {
-    const watches = [
-      ['F1', 60, ['low', 'urgent']],
-      ['F2', 600, ['normal']],
-      ['F3', 120, ['urgent']],
-      ['F4', 6_000, []],
-    ] as const
-    for (const [flightId, seconds, priorities] of watches) {
-      const fareId = await changeWithin(db, flightId, seconds)
-      for (const priority of priorities) {
-        await watchFare(db, priority, fareId)
-        await sql`
-          update watch set priority = ${priority} from reseller r
-           where r.id = watch.reseller_id and r.name = ${priority}
-        `.execute(db)
-      }
-    }
-
-    const groups = async () =>
-      (await readDetectionDelays(db)).map(({ priority, changes, atMostSeconds }) => [
-        priority,
-        changes,
-        atMostSeconds.p95,
-      ])
-
-    expect(await groups()).toEqual([
-      ['all', 4, 6_000],
-      ['urgent', 2, 120],
-      ['normal', 1, 600],
-    ])
-    await sql`update watch set paused_at = clock_timestamp() where priority = 'urgent'`.execute(db)
-    expect(await groups()).toEqual([
-      ['all', 4, 6_000],
-      ['normal', 1, 600],
-      ['low', 1, 60],
-    ])
-  })
-
-  it('ends with the record: the time for confirmations and in a hold is part of it', async ({
-    db,
-  }) => {
-    const fareId = await trackFare(db)
-    await record(db, fareId, minute(0), available())
-    await record(db, fareId, minute(4), gone)
-    await record(db, fareId, minute(5), gone)
-    await recordedAfter(db, fareId, 60)
-
-    // The loss was between the minutes 0 and 4, and recorded in minute 5.
-    expect(await readDetectionDelays(db)).toMatchObject([
-      { changes: 1, midpointSeconds: { p50: 180 }, atMostSeconds: { p50: 300, p95: 300 } },
-    ])
-  })
-
   it.for([
     ['a loss', gone],
     // Good checks go on meanwhile, but none shows the old price.
@@ -194,69 +115,5 @@ describe('the detection delay', () => {
     // The last check without it was ten minutes ago, and the first with it five.
     expect(Math.round((delay?.atMostSeconds.p95 ?? 0) / 60)).toBe(10)
     expect(Math.round((delay?.midpointSeconds.p95 ?? 0) / 30)).toBe(15)
-  })
-
-  it('leaves out what waits where nothing was known, of a fare without a watch, and of one that has ended', async ({
-    db,
-  }) => {
-    await record(db, await trackFare(db, { flightId: 'new' }), minute(28), gone)
-    const unwatched = await contradicted(db, 'unwatched', { secondsAgo: 300, answer: gone })
-    const ended = await contradicted(db, 'ended', { secondsAgo: 300, answer: gone })
-    expect(await readWaitingChanges(db)).toMatchObject([{ fares: 2 }])
-
-    await sql`delete from fare_schedule where tracked_fare_id = ${unwatched}`.execute(db)
-    await sql`update fare_state set expired_at = now() where tracked_fare_id = ${ended}`.execute(db)
-
-    expect(await readDetectionDelays(db)).toEqual([])
-    expect(await readWaitingChanges(db)).toEqual([])
-  })
-
-  it('leaves out what no check of the last day detected', async ({ db }) => {
-    for (const flightId of ['old', 'reversed', 'ended', 'counted']) {
-      await changeWithin(db, flightId, flightId === 'counted' ? 60 : 600)
-    }
-    const set = (flightId: string, columns: string) =>
-      sql`
-        update availability_change c set ${sql.raw(columns)}
-          from tracked_fare f
-         where f.id = c.tracked_fare_id and f.flight_id = ${flightId} and c.kind = 'price_changed'
-      `.execute(db)
-    await set('old', "recorded_at = clock_timestamp() - interval '25 hours'")
-    await set('reversed', 'evidence_hash = null')
-    await set('ended', "kind = 'expired', reason = 'departed'")
-
-    expect(await readDetectionDelays(db)).toMatchObject([
-      { changes: 1, atMostSeconds: { p95: 60 } },
-    ])
-  })
-
-  it('is read once a minute for all requests', async ({ db }) => {
-    let nowMs = 0
-    const read = createDelayReader(db, () => nowMs)
-    expect(await read()).toEqual([])
-    await changeWithin(db, 'F1', 60)
-    expect(await read()).toEqual([])
-
-    nowMs = 60_000
-    expect(await read()).toMatchObject([{ changes: 1 }])
-  })
-
-  it('is a metric, without values while there are no changes', async ({ db }) => {
-    const metrics = createMetrics()
-    await changeWithin(db, 'F1', 60)
-    const values = async () => {
-      await readFareGauges(db, metrics)
-      const { values: found } = await metrics.detectionDelay.get()
-      return found.map(({ labels, value }) => [labels.priority, labels.bound, labels.share, value])
-    }
-
-    expect(await values()).toEqual([
-      ['all', 'midpoint', '0.5', 30],
-      ['all', 'midpoint', '0.95', 30],
-      ['all', 'at_most', '0.5', 60],
-      ['all', 'at_most', '0.95', 60],
-    ])
-    await sql`update availability_change set recorded_at = '2020-01-01Z'`.execute(db)
-    expect(await values()).toEqual([])
   })
 })

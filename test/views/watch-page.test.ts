@@ -2,7 +2,6 @@ import { expect, it } from 'vitest'
 import { watchPage } from '../../src/views/watch-page.ts'
 
 const NOW = new Date('2026-03-02T12:00:00Z')
-const at = (hour: number) => new Date(Date.UTC(2026, 2, 2, hour))
 
 const flight = (name: string) => ({
   departure: { place: { iata: 'PMI', city: name }, localTime: '2026-04-01 08:00' },
@@ -31,27 +30,4 @@ it('a page of a watch shows names of the upstream as text', () => {
   expect(html).not.toContain('<script')
   expect(html).toContain('&#60;script&#62;')
   expect(html).not.toContain('<svg')
-})
-
-it('the picture of a watch has its states in their parts of the time, and the price above them', () => {
-  const price = (amount: string) => ({ amount, currency: 'EUR' })
-  const html = page('VY', [
-    { state: 'bookable', validFrom: at(9), validTo: null, price: price('90.00') },
-    { state: 'not_bookable', validFrom: at(6), validTo: at(9), price: null },
-    { state: 'bookable', validFrom: at(0), validTo: at(6), price: price('100.00') },
-  ])
-
-  expect(
-    [...html.matchAll(/<rect class="(\w+)" x="([\d.]+)" y="\d+" width="([\d.]+)"/g)].map((one) =>
-      one.slice(1),
-    ),
-  ).toEqual([
-    ['bookable', '450.0', '150.0'],
-    ['not_bookable', '300.0', '150.0'],
-    ['bookable', '0.0', '300.0'],
-  ])
-  expect([...html.matchAll(/points="([^"]+)"/g)].map(([, points]) => points)).toEqual([
-    '0.0,8.0 300.0,8.0',
-    '450.0,88.0 600.0,88.0',
-  ])
 })

@@ -90,26 +90,6 @@ describe('the belief that a watch shows', () => {
     ])
   })
 
-  it('a price that is not shown is unknown with its reason, and the rest of the belief stays', () => {
-    const asked = answer(at(70), available({ price: null }))
-    const { state } = decide(BOOKABLE, asked, RULES, CALM)
-    const later = { ...row(state), askedAt: at(HOUR), lastGoodCheckAt: at(HOUR), now: at(HOUR) }
-    const price = { amount: '100.00', currency: 'EUR' }
-    const unreadable = { priceCheckedAt: at(10), priceReason: 'unreadable' }
-
-    expect(view(later)).toMatchObject({
-      status: 'followed',
-      belief: { state: 'bookable', price, outbound: { price } },
-      ...unreadable,
-    })
-    expect(view({ ...later, isPriceShown: false })).toMatchObject({
-      status: 'followed',
-      belief: { state: 'bookable', price: null, outbound: { belief: 'available', price: null } },
-      ...unreadable,
-    })
-    expect(view()).toMatchObject({ priceCheckedAt: at(10), priceReason: null })
-  })
-
   it('the belief is unknown while its instants lie ahead of the clock', () => {
     const ahead = { askedAt: at(3_600), lastGoodCheckAt: at(3_600) }
 
@@ -120,29 +100,6 @@ describe('the belief that a watch shows', () => {
       lastCheckAt: null,
     })
     expect(view({ askedAt: at(315), lastGoodCheckAt: at(315) }).status).toBe('followed')
-  })
-
-  it('a new watch shows the belief of its fare at once', () => {
-    const before = { askedAt: at(-60), lastGoodCheckAt: at(-60) }
-
-    expect(view(before)).toMatchObject({
-      status: 'followed',
-      belief: { state: 'bookable' },
-      lastGoodCheckAt: at(-60),
-      lastCheckAt: at(-60),
-      next: { why: 'scheduled', notBefore: at(0) },
-    })
-  })
-
-  it('a watch that waits for a good check shows an early next check', () => {
-    const stale = { startedAt: null, askedAt: at(-7_200), lastGoodCheckAt: at(-7_200) }
-
-    expect(view(stale)).toMatchObject({
-      status: 'stale',
-      belief: { state: 'unknown' },
-      next: { why: 'first_check', notBefore: at(0) },
-    })
-    expect(view({ ...stale, askedAt: at(5) }).next?.why).toBe('scheduled')
   })
 
   it('a watch that has ended shows not_bookable and no later checks of its fare', () => {
@@ -171,15 +128,6 @@ describe('the reason of the last check', () => {
       expect(view({ ...later, lastCheckWhy }).lastCheckWhy).toBe(shown)
     },
   )
-
-  it('the check that a watch waited for is its first check, whatever it was made for', () => {
-    expect(view({ lastCheckWhy: 'on_demand' }).lastCheckWhy).toBe('first_check')
-    expect(view({ startedAt: null, lastReason: 'timeout' }).lastCheckWhy).toBe('first_check')
-  })
-
-  it('a check before the watch began has no reason', () => {
-    expect(view({ askedAt: at(-60), lastCheckWhy: 'retry' }).lastCheckWhy).toBeNull()
-  })
 })
 
 const PENDING_LOSS = decide(BOOKABLE, answer(at(10), UNAVAILABLE), RULES, CALM).state
@@ -206,19 +154,6 @@ describe('the next check', () => {
   })
 })
 
-it('a fare that was never available is followed once that is confirmed', () => {
-  const check = (state: Parameters<typeof decide>[0], seconds: number) =>
-    decide(state, answer(at(seconds), UNAVAILABLE), RULES, CALM).state
-  const once = check(initialState(false), 10)
-  const twice = check(once, 30)
-
-  expect(view(row(once)).status).toBe('new')
-  expect(view(row(twice))).toMatchObject({
-    status: 'followed',
-    belief: { state: 'not_bookable' },
-  })
-})
-
 it('a held belief is shown as unknown, with the instants that explain it', () => {
   const held = { hiddenReason: 'held', contradictedSince: at(100), heldSince: at(120) } as const
 
@@ -226,17 +161,6 @@ it('a held belief is shown as unknown, with the instants that explain it', () =>
     status: 'followed',
     belief: { state: 'unknown', price: null, outbound: { belief: 'unknown' } },
     ...held,
-  })
-})
-
-it('a belief whose last answers were unusable is shown as unknown, with their reason', () => {
-  const silent = { hiddenReason: 'unanswered', lastReason: 'http_5xx' } as const
-
-  expect(view(silent)).toMatchObject({
-    status: 'followed',
-    belief: { state: 'unknown', price: null },
-    contradictedSince: null,
-    ...silent,
   })
 })
 

@@ -142,14 +142,6 @@ describe('a row of a watch list', () => {
     expect(errorsOf(given)).toEqual([error])
   })
 
-  it('a row reports all of its errors, and applies the rules for all counts only if every count is readable', () => {
-    expect(errorsOf({ list: '', non_residents_adults: 'none', departs_on: 'soon' })).toEqual([
-      'list: is missing',
-      'non_residents_adults: must be a whole number from 0 to 12, not "none"',
-      'departs_on: must be a date such as 2026-01-31, not "soon"',
-    ])
-  })
-
   it('an error escapes characters that a terminal would act on', () => {
     expect(errorsOf({ departs_on: '\u001b[31m\u202e\u009b' })).toEqual([
       'departs_on: must be a date such as 2026-01-31, not "\\u001b[31m\\u202e\\u009b"',

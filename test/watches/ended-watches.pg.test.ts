@@ -1,13 +1,9 @@
 import { describe, expect } from 'vitest'
 import { endWatches } from '../../src/fares/end.ts'
-import { readWatchChanges } from '../../src/feeds/watch-feed-queries.ts'
-import type { Logger } from '../../src/platform/base/logger.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { listResellers } from '../../src/resellers/resellers.ts'
 import { pauseWatches } from '../../src/watches/change-watches.ts'
 import { syncTrackedFares } from '../../src/watches/sync-tracked-fares.ts'
-import { findWatchList } from '../../src/watches/watch-lists.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
@@ -33,14 +29,6 @@ async function addWatches(db: Db): Promise<number> {
 }
 
 describe('an expired watch', () => {
-  it('an expired watch counts as ended and not as active', async ({ db }) => {
-    const resellerId = await addWatches(db)
-
-    const counts = { watches: 3, paused: 1, ended: 1 }
-    expect(await findWatchList({ db, resellerId }, 'summer')).toMatchObject(counts)
-    expect(await listResellers(db)).toMatchObject([{ watches: 3, active: 1 }])
-  })
-
   it('a date that has passed is a fault of a new row, of a new date and of another question alone', async ({
     db,
   }) => {
@@ -63,30 +51,6 @@ describe('an expired watch', () => {
 
     const outcome = await importRows(db, resellerId, rows, { skipInvalid: true })
     expect(outcome).toMatchObject({ added: 1, changed: 1, ended: 1, invalid: 3 })
-  })
-
-  it('a watch of a question that names one flight twice ends, and a warning names it', async ({
-    db,
-  }) => {
-    const resellerId = await resellerWith(db, [
-      cells({ return_flight_id: '102' }),
-      cells({ reference: 'B' }),
-    ])
-    await sql`update tracked_fare set return_flight_id = flight_id where return_flight_id is not null`.execute(
-      db,
-    )
-    const warnings: unknown[] = []
-    const log = {
-      ...silentLog,
-      warn: (fields: unknown) => warnings.push(fields),
-    } as unknown as Logger
-
-    expect(await endWatches({ db, log })).toBe(1)
-    expect(await endWatches({ db, log })).toBe(0)
-
-    expect(warnings).toEqual([{ reseller: 'northwind', list: 'summer', reference: 'A-1' }])
-    const records = await readWatchChanges({ db }, resellerId, { after: 0, limit: 10 })
-    expect(records).toMatchObject([{ kind: 'expired', reason: null, reference: 'A-1' }])
   })
 })
 

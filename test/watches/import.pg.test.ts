@@ -1,11 +1,18 @@
 import { describe, expect } from 'vitest'
 import { importText } from '../../src/cli/work/watch-lists.ts'
-import { sql } from '../../src/platform/db/database.ts'
-import { listWatches } from '../../src/watches/watch-lists.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
+import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
+import { diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
+import { type ImportOutcome, planWatchImport } from '../../src/watches/import/import-watch-list.ts'
+import { rowsOf } from '../../src/watches/rows/watch-row.ts'
+import { listWatches, type Watch } from '../../src/watches/watch-lists.ts'
+import { available, gone, minute, record } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import {
+  type Cells,
   cells,
   entriesOf,
+  fareRows,
   importRows,
   manyCells,
   newReseller,
@@ -26,24 +33,6 @@ const NOTHING = {
 }
 
 describe('an import', () => {
-  it('an import writes no row if nothing differs', async ({ db }) => {
-    const resellerId = await resellerWith(db, manyCells(3))
-    const versions = async () => {
-      const { rows } = await sql`
-        select array(select xmin::text || ctid::text from watch order by id) as watches,
-               array(select xmin::text || ctid::text from watch_list) as lists,
-               array(select xmin::text || ctid::text from tracked_fare order by id) as fares,
-               (select last_value from pg_sequences where sequencename = 'tracked_fare_id_seq') as ids
-      `.execute(db)
-      return rows
-    }
-    const before = await versions()
-
-    await importRows(db, resellerId, manyCells(3))
-
-    expect(await versions()).toEqual(before)
-  })
-
   it('a watch whose question changes begins again without a last notified price', async ({
     db,
   }) => {
@@ -115,30 +104,169 @@ describe('an import', () => {
       })),
     )
   })
+})
 
-  it('imports of one reseller run one after another', async ({ db }) => {
-    const resellerId = await resellerWith(db, [cells()])
-    const rows = manyCells(2_000, { flight_id: '101' })
+/** "1 flight_id: is no number, …", one for each warning. */
+function linesOf({ warnings }: Pick<ImportOutcome, 'warnings'>): string[] {
+  return warnings.rows.flatMap(({ line, errors }) =>
+    errors.map(({ column, message }) => `${line} ${column}: ${message}`),
+  )
+}
 
-    const outcomes = await Promise.all([1, 2, 3].map(() => importRows(db, resellerId, rows)))
+const NO_NUMBER = 'is no number, as the flight ids of the upstream are'
 
-    expect(outcomes.toSorted((a, b) => b.added - a.added)).toMatchObject([
-      { added: 2_000, unchanged: 0 },
-      { added: 0, unchanged: 2_000 },
-      { added: 0, unchanged: 2_000 },
+const NOT_SHOWN = 'was not available when the upstream was asked, and no answer has shown it'
+
+/** Three checked fares: 101 was shown, 102 was not, and 103 was shown and has departed. */
+const ROWS = ['101', '102', '103'].map((id) => cells({ reference: id, flight_id: id }))
+
+async function checkThem(db: Db): Promise<void> {
+  const { rows } = await sql<{ id: number; flight: string }>`
+    select id, flight_id as flight from tracked_fare order by flight_id
+  `.execute(db)
+  for (const { id, flight } of rows) {
+    for (const n of [0, 1]) await record(db, id, minute(n), flight === '102' ? gone : available())
+  }
+  await sql`
+    update fare_state s set departs_at = '2026-01-31T12:00:00Z'
+      from tracked_fare f where f.id = s.tracked_fare_id and f.flight_id = '103'
+  `.execute(db)
+}
+
+const again = (row: Cells) => ({ ...row, reference: `again ${row.reference}` })
+
+describe('the warnings of an import', () => {
+  it('name ids that are no number, and such rows are saved', async ({ db }) => {
+    const resellerId = await newReseller(db)
+    const rows = [
+      cells({ reference: 'A', flight_id: 'LH-7', return_flight_id: '12 3' }),
+      cells({ reference: 'B', flight_id: '0012' }),
+    ]
+
+    const outcome = await importRows(db, resellerId, rows)
+
+    expect(outcome.added).toBe(2)
+    expect(linesOf(outcome)).toEqual([
+      `1 flight_id: ${NO_NUMBER}`,
+      `1 return_flight_id: ${NO_NUMBER}`,
     ])
   })
 
-  it('an aborted import stops between batches and changes nothing', async ({ db }) => {
+  it('name flights that have departed or that no answer has shown, for watches that begin', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, ROWS)
+    await checkThem(db)
+    const expected = [`2 flight_id: ${NOT_SHOWN}`, '3 flight_id: departed at 2026-01-31T12:00:00Z']
+    const source = rowsOf('rows', ROWS.map(again))
+
+    expect(linesOf(await planWatchImport(db, { resellerId, source }))).toEqual(expected)
+    expect(
+      linesOf(await diffWatchList(db, { resellerId, source, onRows: () => undefined })),
+    ).toEqual(expected)
+    expect(linesOf(await importRows(db, resellerId, ROWS))).toEqual([])
+    expect(linesOf(await importRows(db, resellerId, ROWS.map(again)))).toEqual(expected)
+  })
+
+  it('reveal nothing of what others watch, until the reseller watches it too', async ({ db }) => {
+    await resellerWith(db, ROWS, 'other')
+    await checkThem(db)
     const resellerId = await newReseller(db)
-    const controller = new AbortController()
 
-    const importing = importRows(db, resellerId, manyCells(10), {
-      signal: controller.signal,
-      onProgress: () => controller.abort(new Error('enough')),
+    const plan = await planWatchImport(db, { resellerId, source: rowsOf('rows', ROWS) })
+
+    expect(linesOf(plan)).toEqual([])
+    expect(linesOf(await importRows(db, resellerId, ROWS))).toHaveLength(2)
+  })
+})
+
+async function watchesOf(db: Db, resellerId: number): Promise<Watch[]> {
+  return listWatches(db, resellerId, { limit: 100 })
+}
+
+const references = (watches: readonly Watch[]) => watches.map((watch) => watch.entry.reference)
+
+const paused = (watches: readonly Watch[]) =>
+  references(watches.filter((watch) => watch.pausedAt !== null))
+
+describe('pauseWatches, resumeWatches and deleteWatches', () => {
+  it('a paused watch stays paused through an import that changes it, and its fare is not checked', async ({
+    db,
+  }) => {
+    const resellerId = await resellerWith(db, [cells()])
+    await pauseWatches(db, { resellerId, list: 'summer' })
+
+    const outcome = await importRows(db, resellerId, [cells({ flight_id: '102' })])
+
+    expect(outcome).toMatchObject({ changed: 1, trackedFaresAdded: 0, trackedFaresEnded: 0 })
+    expect(paused(await watchesOf(db, resellerId))).toEqual(['A-1'])
+    expect(await fareRows(db)).toMatchObject([
+      { flightId: '101', ended: true, lane: null },
+      { flightId: '102', ended: true, lane: null },
+    ])
+  })
+
+  it.for([
+    ['pause', pauseWatches],
+    ['resume', resumeWatches],
+    ['delete', deleteWatches],
+  ] as const)('%s changes no watch if a reference is unknown', async ([, change], { db }) => {
+    const resellerId = await resellerWith(db, manyCells(2))
+    const before = await watchesOf(db, resellerId)
+
+    const changing = change(db, { resellerId, list: 'summer', references: ['R0', 'R9', 'R8'] })
+
+    await expect(changing).rejects.toMatchObject({
+      code: 'not_found',
+      references: ['R9', 'R8'],
     })
+    expect(await watchesOf(db, resellerId)).toEqual(before)
+  })
+})
 
-    await expect(importing).rejects.toThrow('enough')
-    expect(await entriesOf(db, resellerId)).toEqual([])
+describe('a fare has of its watches', () => {
+  it('the smallest interval and the latest departure of those that are active', async ({ db }) => {
+    const resellerId = await resellerWith(db, [
+      cells({ reference: 'A', departs_on: '2030-01-01', min_interval_seconds: '900' }),
+      cells({ reference: 'B', departs_on: '2030-01-03', min_interval_seconds: '300' }),
+      cells({ reference: 'C', departs_on: '2030-01-02', min_interval_seconds: '1500' }),
+    ])
+    const all = await fareRows(db)
+
+    await pauseWatches(db, { resellerId, list: 'summer', references: ['B'] })
+    const withoutB = await fareRows(db)
+    await importRows(db, resellerId, [cells({ reference: 'A', min_interval_seconds: '1200' })])
+    const withoutDate = await fareRows(db)
+    await resellerWith(db, [cells({ reference: 'any' })], 'other')
+
+    expect(all).toMatchObject([{ departsOn: '2030-01-03', minIntervalSeconds: 300 }])
+    expect(withoutB).toMatchObject([{ departsOn: '2030-01-02', minIntervalSeconds: 900 }])
+    expect(withoutDate).toMatchObject([{ departsOn: null, minIntervalSeconds: 1200 }])
+    // A watch without an interval asks for the shortest one, so another watch's long interval does not apply.
+    expect(await fareRows(db)).toMatchObject([{ departsOn: null, minIntervalSeconds: null }])
+  })
+
+  it('for each reseller the sum of the priorities of those that are active', async ({ db }) => {
+    const resellerId = await resellerWith(db, [
+      cells({ reference: 'A', priority: 'low' }),
+      cells({ reference: 'B', priority: 'high' }),
+      cells({ reference: 'C' }),
+    ])
+    await resellerWith(db, [cells({ priority: 'urgent' })], 'other')
+    const weights = async () => {
+      const { rows } = await sql<{ weight: number }>`
+        select weight from turn order by reseller_id
+      `.execute(db)
+      return rows.map(({ weight }) => weight)
+    }
+    const all = await weights()
+
+    await importRows(db, resellerId, [cells({ reference: 'C', priority: 'urgent' })])
+    const raised = await weights()
+    await pauseWatches(db, { resellerId, list: 'summer', references: ['B'] })
+
+    expect(all).toEqual([8, 20])
+    expect(raised).toEqual([26, 20])
+    expect(await weights()).toEqual([21, 20])
   })
 })

@@ -69,30 +69,29 @@ function walk(seed: number, length: number): number[] {
 }
 
 describe('what a watch wants of a price', () => {
-  it.for([1, 2, 3])(
-    'a target is notified when the price falls below it, and again after it was a hundredth above (seed %i)',
-    async (seed, { db }) => {
-      const prices = walk(seed, 40)
-      const { fare, reseller } = await watchFor(db, { below: 100, paid: 120, percent: 12.5 })
+  it('a target is notified when the price falls below it, and again after it was a hundredth above', async ({
+    db,
+  }) => {
+    const prices = walk(1, 40)
+    const { fare, reseller } = await watchFor(db, { below: 100, paid: 120, percent: 12.5 })
 
-      await showPrices(db, fare, prices)
+    await showPrices(db, fare, prices)
 
-      const below = notified(prices, (price) => price < 100, 100)
-      const drop = notified(prices, (price) => price <= 105, 105)
-      const expected = prices.flatMap((price, i) => {
-        const intents = [below[i] ? 'priceBelow' : '', drop[i] ? 'priceDrop' : ''].filter(Boolean)
-        const saving = drop[i] ? (120 - price).toFixed(2) : null
-        return i === 0 || intents.length > 0 ? [{ amount: price.toFixed(2), intents, saving }] : []
-      })
-      const records = await feedOf(db, reseller)
-      expect(expected.length).toBeGreaterThan(2)
-      expect(
-        records.map(({ after, intents, saving }) => {
-          return { amount: after?.price?.amount, intents, saving: saving?.amount ?? null }
-        }),
-      ).toEqual(expected)
-    },
-  )
+    const below = notified(prices, (price) => price < 100, 100)
+    const drop = notified(prices, (price) => price <= 105, 105)
+    const expected = prices.flatMap((price, i) => {
+      const intents = [below[i] ? 'priceBelow' : '', drop[i] ? 'priceDrop' : ''].filter(Boolean)
+      const saving = drop[i] ? (120 - price).toFixed(2) : null
+      return i === 0 || intents.length > 0 ? [{ amount: price.toFixed(2), intents, saving }] : []
+    })
+    const records = await feedOf(db, reseller)
+    expect(expected.length).toBeGreaterThan(2)
+    expect(
+      records.map(({ after, intents, saving }) => {
+        return { amount: after?.price?.amount, intents, saving: saving?.amount ?? null }
+      }),
+    ).toEqual(expected)
+  })
 
   it('a new low is notified when the history covers its days, and each lower price again', async ({
     db,
@@ -108,44 +107,6 @@ describe('what a watch wants of a price', () => {
     ])
     expect(intents).toContainEqual(['96.50', 'newLowDays'])
     expect(intents).not.toContainEqual(['99.00', 'newLowDays'])
-  })
-
-  it('a change that leaves the price as it is meets no intent', async ({ db }) => {
-    const { fare, reseller } = await watchFor(db, { lowDays: 3 })
-    await showPrices(db, fare, [100, 98, 99, 97, 98, 96.5], { everyMs: DAY_MS, agoMs: 90_000 })
-    for (const seconds of [60, 5]) {
-      const at = new Date(Date.now() - seconds * 1_000)
-      await record(db, fare, at, available('96.50', { itinerary: '09:00|3900' }))
-    }
-
-    const intents = (await feedOf(db, reseller)).map(({ kind, intents: met }) => [kind, ...met])
-    expect(intents).toContainEqual(['price_changed', 'newLowDays'])
-    expect(intents.at(-1)).toEqual(['itinerary_changed'])
-  })
-
-  it('other changes of the fare come as before, and a price in another currency meets no target', async ({
-    db,
-  }) => {
-    const { fare, reseller } = await watchFor(db, { below: 100 })
-    const [at, later] = [3, 2].map((hours) => new Date(Date.now() - hours * HOUR_MS))
-    await record(db, fare, at as Date, available('120.00'))
-    const inDollars = available('90.00', { price: { amount: '90.00', currency: 'USD' } })
-    for (const minutes of [0, 5]) {
-      await record(db, fare, new Date(Number(later) + minutes * 60_000), inDollars)
-    }
-    for (const minutes of [10, 15]) {
-      const changed = available('90.00', {
-        price: { amount: '90.00', currency: 'USD' },
-        itinerary: '09:00|3900',
-      })
-      await record(db, fare, new Date(Number(later) + minutes * 60_000), changed)
-    }
-
-    const records = await feedOf(db, reseller)
-    expect(records.map(({ kind, intents }) => [kind, ...intents])).toEqual([
-      ['watch_started'],
-      ['itinerary_changed'],
-    ])
   })
 
   it('a fare that is below the target when its watch starts says so at once', async ({ db }) => {

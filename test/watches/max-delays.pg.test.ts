@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
 import { diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
 import { planWatchImport } from '../../src/watches/import/import-watch-list.ts'
 import { findUnkeptMaxDelays } from '../../src/watches/max-delays.ts'
@@ -83,49 +82,6 @@ describe('longest delays', () => {
     })
   })
 
-  it('of different new questions count apart, also where their flight ids hold spaces', async ({
-    db,
-  }) => {
-    await countAsWorker(db)
-    const resellerId = await newReseller(db)
-    const alike = [
-      cells({ reference: 'A', flight_id: 'A', return_flight_id: 'B C', ...MINUTE }),
-      cells({ reference: 'B', flight_id: 'A B', return_flight_id: 'C', ...MINUTE }),
-    ]
-    const source = rowsOf('rows', [...manyCells(3, MINUTE), ...alike])
-
-    await expect(planWatchImport(db, { resellerId, source })).rejects.toMatchObject({
-      message: expect.stringContaining('5 fares / 60 s') as string,
-    })
-  })
-
-  it('of watches that a file changes count as the file has them', async ({ db }) => {
-    await countAsWorker(db)
-    const resellerId = await resellerWith(db, manyCells(4, MINUTE))
-
-    const changed = await importRows(db, resellerId, [
-      cells({ reference: 'R0', flight_id: 'F0', max_delay_seconds: '600' }),
-      cells({ reference: 'N', flight_id: 'N', ...MINUTE }),
-    ])
-
-    expect(changed).toMatchObject({ added: 1, changed: 1 })
-  })
-
-  it('of watches that are resumed count again', async ({ db }) => {
-    await countAsWorker(db)
-    const resellerId = await resellerWith(db, manyCells(4, MINUTE))
-    const paused = { resellerId, list: 'summer', references: ['R0'] }
-    await pauseWatches(db, paused)
-    await importRows(db, resellerId, [cells({ reference: 'N', flight_id: 'N', ...MINUTE })])
-
-    await expect(resumeWatches(db, paused)).rejects.toMatchObject({
-      code: 'quota.max_delays',
-    })
-
-    await importRows(db, resellerId, [cells({ reference: 'N', flight_id: 'N' })])
-    expect(await resumeWatches(db, paused)).toMatchObject({ watches: 1 })
-  })
-
   it('that were accepted stay when the share shrinks, and the status names what is not kept', async ({
     db,
   }) => {
@@ -153,35 +109,6 @@ describe('longest delays', () => {
     expect(await findUnkeptMaxDelays(db, { resellerId: other as never })).toEqual([])
   })
 
-  it('below a minimum interval that was raised count as that interval, and the status names them', async ({
-    db,
-  }) => {
-    await countAsWorker(db)
-    const hour = cells({ reference: 'H', flight_id: 'H', max_delay_seconds: '3600' })
-    const resellerId = await resellerWith(db, [...manyCells(4, MINUTE), hour])
-    await countAsWorker(db, { minRecheckSeconds: 300 })
-
-    const unkept = {
-      reseller: 'northwind',
-      fares: 5,
-      tooShort: 4,
-      neededPerSecond: expect.closeTo(4 / 300 + 1 / 3600, 6),
-      allowedPerSecond: expect.closeTo(0.07),
-    }
-    expect(await findUnkeptMaxDelays(db)).toEqual([unkept])
-
-    // 4 / 60 checks a second would leave no room for these, 4 / 300 do.
-    const more = Array.from({ length: 16 }, (_, i) =>
-      cells({ reference: `M${i}`, flight_id: `M${i}`, max_delay_seconds: '300' }),
-    )
-    expect(await importRows(db, resellerId, more)).toMatchObject({ added: 16 })
-    const beyond = [cells({ reference: 'B', flight_id: 'B', max_delay_seconds: '300' })]
-    await expect(importRows(db, resellerId, beyond)).rejects.toMatchObject({
-      message: expect.stringContaining('21 fares / 300 s + 1 fare / 3600 s') as string,
-    })
-    expect(await findUnkeptMaxDelays(db)).toMatchObject([{ fares: 21, tooShort: 4 }])
-  })
-
   it('must be within reach: no less than the intervals of the watch and of the workers', async ({
     db,
   }) => {
@@ -205,13 +132,6 @@ describe('longest delays', () => {
     await expect(diffRows(db, resellerId, short)).rejects.toMatchObject(refused)
   })
 
-  it('cannot be judged before a worker has run', async ({ db }) => {
-    const refused = { code: 'quota.max_delays' }
-
-    await expect(resellerWith(db, [cells(MINUTE)])).rejects.toMatchObject(refused)
-    expect(await resellerWith(db, [cells()], 'fabrikam')).toBeGreaterThan(0)
-  })
-
   it('are kept of each reseller of a shared fare, and count for its own checks', async ({ db }) => {
     await countAsWorker(db)
     const [ana, bob] = [await newReseller(db, 'ana'), await newReseller(db, 'bob')]
@@ -223,34 +143,5 @@ describe('longest delays', () => {
     expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 300, maxDelays: [300, 600] })
     await importRows(db, ana, [cells()])
     expect(await boundsOf(db, '101')).toEqual({ maxDelaySeconds: 600, maxDelays: [null, 600] })
-  })
-
-  it('make a fare urgent at their end, from its last check on, and no longer when they are taken back', async ({
-    db,
-  }) => {
-    await countAsWorker(db)
-    const resellerId = await resellerWith(db, [cells()])
-    await sql`
-      insert into fare_state (tracked_fare_id, state, last_check_at)
-      select id, '{}', clock_timestamp() - interval '30 seconds' from tracked_fare
-    `.execute(db)
-    await sql`update fare_schedule set lane = null, lane_due_at = null`.execute(db)
-    await sql`update watch set started_at = clock_timestamp()`.execute(db)
-    const urgent = async () => {
-      const { rows } = await sql`
-        select lane, extract(epoch from lane_due_at - clock_timestamp())::float8 as seconds from fare_schedule
-      `.execute(db)
-      return rows
-    }
-
-    await importRows(db, resellerId, [cells({ max_delay_seconds: '100' })])
-    const asked = await urgent()
-    await importRows(db, resellerId, [cells({ max_delay_seconds: '300' })])
-    const longer = await urgent()
-    await importRows(db, resellerId, [cells()])
-
-    expect(asked).toEqual([{ lane: 'max_delay', seconds: expect.closeTo(70, -1) }])
-    expect(longer).toEqual([{ lane: 'max_delay', seconds: expect.closeTo(270, -1) }])
-    expect(await urgent()).toEqual([{ lane: null, seconds: null }])
   })
 })

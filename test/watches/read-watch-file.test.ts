@@ -16,24 +16,6 @@ async function invalidLines(name: string, content: string): Promise<string[]> {
 }
 
 describe('a CSV file', () => {
-  it('a file yields its rows with their line numbers, in any order of columns', async () => {
-    const rows = await readRows(
-      'a.csv',
-      lines(
-        'flight_id,list,reference,non_residents_adults,residents_adults',
-        '',
-        '101,s,A,1,0',
-        ',,,,',
-        '102,s,B,2,0',
-      ),
-    )
-
-    expect(rows.map((row) => [row.line, row.cells.flight_id, row.cells.reference])).toEqual([
-      [3, '101', 'A'],
-      [5, '102', 'B'],
-    ])
-  })
-
   it.each([
     ['a byte order mark', `\ufeff${lines(HEADER, 's,A,1,0,1', 's,B,1,0,1')}`],
     ['Windows line ends', lines(HEADER, 's,A,1,0,1', 's,B,1,0,1').replaceAll('\n', '\r\n')],
@@ -78,28 +60,6 @@ describe('a CSV file', () => {
     ])
   })
 
-  it('a quoted cell keeps its quotes, commas and outer white space', async () => {
-    const rows = await readRows('a.csv', lines(HEADER, 's,"say ""A"", B ",1,0,1'))
-
-    expect(rows[0]?.cells.reference).toBe('say "A", B ')
-  })
-
-  it('line numbers count the lines of a quoted cell', async () => {
-    const reported = await invalidLines('a.csv', lines(HEADER, 's,"A\r\n\r\nB",1,0,1', 's,C,1,0,x'))
-
-    expect(reported).toEqual([
-      'line 2, reference: must not hold control characters',
-      'line 5, non_residents_adults: must be a whole number from 0 to 12, not "x"',
-    ])
-  })
-
-  it('a row with too many cells has an error, and so has one that lacks a required cell', async () => {
-    expect(await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1,9', 's,B,1,0'))).toEqual([
-      'line 2, the row: has 6 cells, but the header has 5',
-      'line 3, non_residents_adults: is missing',
-    ])
-  })
-
   it.each([
     [
       'empty cells at the end of each line',
@@ -125,12 +85,6 @@ describe('a CSV file', () => {
       ['B', '1'],
     ])
     expect(rows.flatMap(({ errors }) => errors)).toEqual([])
-  })
-
-  it('a list may have the name of that first line', async () => {
-    const [row] = await readRows('a.csv', lines(HEADER, 'sep=;,A,1,0,1'))
-
-    expect(row?.cells.list).toBe('sep=;')
   })
 
   it.each([
@@ -203,15 +157,6 @@ describe('a YAML file', () => {
     ])
   })
 
-  it('line numbers are correct beyond the first piece that is parsed', async () => {
-    const entries = Array.from({ length: 1_234 }, (_, i) => `- list: s\n  reference: R${i}\n`)
-
-    const rows = await readRows('a.yml', `# first\n${entries.join('')}`)
-
-    expect(rows).toHaveLength(1_234)
-    expect(rows.at(-1)).toMatchObject({ line: 2_468, cells: { reference: 'R1233' } })
-  })
-
   it.each([
     ['in brackets', `[{${ENTRY}}, {${ENTRY.replace('A', 'B')}}]\n`],
     ['that is indented', `  - {${ENTRY}}\n  - {${ENTRY.replace('A', 'B')}}\n`],
@@ -250,31 +195,6 @@ describe('a YAML file', () => {
     )
   })
 
-  it('entries that are not maps, unknown columns and multiple values have errors', async () => {
-    const reported = await invalidLines(
-      'a.yaml',
-      lines(
-        '- just text',
-        `- {${ENTRY}, __proto__: 1}`,
-        `- {${ENTRY.replace('A', '[A, B]')}}`,
-        `- {${ENTRY.replace('A', '"A\\0"')}}`,
-        `- {${ENTRY.replace('A', '"A\\ud800"')}}`,
-        '-',
-      ),
-    )
-
-    expect(reported).toContain(
-      'line 1, the entry: must consist of columns with values, such as "reference: A-1"',
-    )
-    expect(reported).toContain('line 2, "__proto__": is not a column of a watch list')
-    expect(reported).toContain('line 3, reference: must be a single value')
-    expect(reported).toContain('line 4, reference: must not hold a NUL character')
-    expect(reported).toContain('line 5, reference: must not hold half of a surrogate pair')
-    expect(reported).toContain(
-      'line 6, the entry: must consist of columns with values, such as "reference: A-1"',
-    )
-  })
-
   it.each([
     ['no content', '', 'line 1: the file must be a list of entries'],
     ['only a comment', '# nothing\n', 'the file must be a list of entries'],
@@ -306,18 +226,6 @@ describe('a watch list file', () => {
       await expect(readRows(name, bytes)).rejects.toThrow('line 3: is not UTF-8 text')
     },
   )
-
-  it('a file is rejected if its extension is unknown or it does not exist', async () => {
-    await expect(openWatchFile('a.xlsx')).rejects.toThrow('must end in one of .csv, .yaml, .yml')
-    await expect(openWatchFile('/nowhere/a.csv')).rejects.toThrow('the file does not exist')
-    await expect(openWatchFile(`${await fileOf('a.csv', '')}/../.`)).rejects.toThrow('must end in')
-  })
-
-  it('the second of two rows with one reference has an error with the line of the first', async () => {
-    expect(
-      await invalidLines('a.csv', lines(HEADER, 's,A,1,0,1', 't,A,1,0,1', 's,A,2,0,1')),
-    ).toEqual(['line 4, reference: "A" is already in the list "s", on line 2'])
-  })
 
   it('the first fifty invalid rows are reported and the others counted', async () => {
     const rows = Array.from({ length: 60 }, (_, i) => `s,R${i},1,0,x`)

@@ -19,7 +19,7 @@ describe('an exported file', () => {
 
           expect(read.map((row) => ('entry' in row ? row.entry : row))).toEqual(written)
         }),
-        { numRuns: 60 },
+        { numRuns: 25 },
       )
     },
   )

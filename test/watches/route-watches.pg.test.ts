@@ -48,60 +48,6 @@ describe('a watch of a route', () => {
     expect(await fareRows(db)).toEqual([])
   })
 
-  it('it is shown with its route in the place of a question', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await listWith(ana, 'summer', [{ reference: 'oslo', route: PMI_OSL }, watch('A-1')])
-
-    const { items } = (await ana.get(`${SUMMER}?place=osl`)).body
-
-    expect(items).toEqual([
-      expect.objectContaining({
-        reference: 'oslo',
-        flightId: null,
-        returnFlightId: null,
-        passengers: null,
-        route: PMI_OSL,
-        status: 'followed',
-        next: null,
-        pace: null,
-      }),
-    ])
-    const other = await ana.get(`${SUMMER}/A-1`)
-    expect(other.body).toMatchObject({ flightId: '101', route: null })
-  })
-
-  it('the record of a watch takes the place of the one that the settings choose', async ({
-    db,
-  }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await ana.send('PATCH', '/own-settings', { routes: { places: ['PMI'] } })
-    await listWith(ana, 'summer', [{ reference: 'oslo', route: PMI_OSL }])
-    await sync(db, routes('PMI-MAD'))
-
-    await sync(db, routes('PMI-MAD', 'PMI-OSL', 'PMI-LIS'))
-
-    expect(recordsOf(await ana.get('/watch-changes'))).toEqual([
-      '1 route_added PMI-LIS null/null',
-      '2 route_added PMI-OSL summer/oslo',
-    ])
-    expect(recordsOf(await ana.get('/watch-changes?list=summer'))).toHaveLength(1)
-  })
-
-  it('a paused watch of a route receives nothing until it is resumed', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await listWith(ana, 'summer', [{ reference: 'oslo', route: PMI_OSL }])
-    await ana.send('POST', '/watch-lists/summer/pause', {})
-    await sync(db, routes('PMI-MAD'))
-    await sync(db, routes('PMI-MAD', 'PMI-OSL'))
-    await ana.send('POST', '/watch-lists/summer/resume', {})
-
-    await sync(db, routes('PMI-MAD'), AT_ONCE)
-
-    expect(recordsOf(await ana.get('/watch-changes'))).toEqual([
-      '1 route_removed PMI-OSL summer/oslo',
-    ])
-  })
-
   it('a watch is of a flight or of a route, and one of a route has no settings of fares', async ({
     db,
   }) => {

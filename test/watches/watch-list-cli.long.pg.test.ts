@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { describe, expect } from 'vitest'
-import { requireReseller } from '../../src/resellers/resellers.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
-import { exportText, fareRows, fileOf, newReseller } from './watch-fixtures.ts'
+import { fareRows, fileOf, newReseller } from './watch-fixtures.ts'
 
 const CSV = `list,reference,flight_id,return_flight_id,residents_adults,non_residents_adults,price_threshold_amount
 summer,A-1,101,201,0,2,
@@ -120,56 +119,6 @@ describe('farewatch watch-list', () => {
       exit: 1,
       stderr: 'farewatch: the reseller "northwind" is disabled\n',
     })
-  })
-
-  it('one flight is added without a file, and a doubtful id is a warning', async ({
-    databaseUrl,
-    db,
-  }) => {
-    await newReseller(db, 'northwind')
-    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
-    const add = (...args: string[]) =>
-      runCommand(['watch-lists', 'add', ...args, '--reseller', 'northwind'], env)
-
-    const added = await add(
-      '104',
-      '--list',
-      'autumn',
-      '--return',
-      '204',
-      '--non-residents-adults',
-      '2',
-    )
-    const doubtful = await add('LH104', '--json')
-
-    expect(added).toEqual({
-      exit: 0,
-      stdout: '1 added, 0 changed, 0 unchanged\n',
-      stderr: '',
-    })
-    const warning = 'is no number, as the flight ids of the upstream are'
-    expect(JSON.parse(doubtful.stdout)).toMatchObject({
-      added: 1,
-      warnings: [{ pointer: '/watches/0/flightId', detail: expect.stringContaining(warning) }],
-    })
-    expect(await exportText(db, (await requireReseller(db, 'northwind')).id)).toContain(
-      'autumn,104,104,204,0,0,0,2,0,0,,,,,normal,,,,,,,,,,,\nwatches,LH104,LH104,,0,0,0,1,',
-    )
-  })
-
-  it('a diff fails as the import of the same file would', async ({ databaseUrl, db }) => {
-    await newReseller(db, 'northwind')
-    const env = { DATABASE_URL: databaseUrl, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
-    const text = HEADER.concat('\nsummer,A-1,101,,1,0,0,0,0,0,,,,,normal,60,,,,,,,\n')
-    const file = await fileOf('watches.csv', text)
-    const lists = (verb: string) =>
-      runCommand(['watch-lists', verb, file, '--reseller', 'northwind'], env)
-
-    const diff = await lists('diff')
-
-    expect(diff).toMatchObject({ exit: 1, stdout: '' })
-    expect(diff.stderr).toMatch(/^farewatch: max_delay_seconds: [^\n]*\n$/)
-    expect(await lists('import')).toEqual(diff)
   })
 
   it('an import reports invalid rows, and imports the others only with --skip-invalid', async ({

@@ -54,15 +54,8 @@ describe('the next due time', () => {
         expect(lastDueAt(times, new Date(next.getTime() - 1))).toEqual(last)
         expect(lastDueAt(times, next)).toEqual(next)
       }),
+      { numRuns: 30 },
     )
-  })
-
-  it('an H stands for the same moment each time', () => {
-    const first = nextDueAt(utc('H H * * *'), instant('2026-01-01T00:00:00Z'))
-
-    const second = nextDueAt(utc('H H * * *'), first)
-
-    expect(second.getTime() - first.getTime()).toBe(24 * 3_600_000)
   })
 
   it('of a wrong pattern is an error that names it', () => {

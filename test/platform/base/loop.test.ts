@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/platform/base/clock.ts'
 import { type RunningLoop, startLoop } from '../../../src/platform/base/loop.ts'
@@ -91,36 +90,5 @@ describe('a loop that follows its work', () => {
     ;(await pause(3)).end()
 
     await until('a run after the notification during the second', () => runs === 3)
-  })
-
-  it('a loop that fails runs again', async () => {
-    const { clock, pause } = heldClock()
-    let runs = 0
-    start(clock, async () => {
-      runs += 1
-      if (runs === 1) throw new Error('deadlock detected')
-      return 10_000
-    })
-
-    ;(await pause(1)).end()
-    ;(await pause(2)).end()
-
-    await until('second run', () => runs === 2)
-  })
-
-  it('a loop that was stopped does not run again', async () => {
-    const { clock, pause, count } = heldClock()
-    let runs = 0
-    const tick = start(clock, async () => {
-      runs += 1
-      return 1
-    })
-    await pause(1)
-
-    await tick.stop()
-    tick.notify()
-    await delay(0)
-
-    expect([runs, count()]).toEqual([1, 1])
   })
 })

@@ -38,12 +38,6 @@ it('a date is compared with the Date header of the answer, not with our clock', 
   expect(waitMs).toBe(30_000)
 })
 
-it('a date is compared with our clock if the Date header is invalid', () => {
-  const waitMs = retryAfterMs('Sun, 01 Mar 2026 12:00:30 GMT', { now, answeredAt: '?', maxMs })
-
-  expect(waitMs).toBe(30_000)
-})
-
 const POLICY = { baseMs: 100, maxMs: 5_000 }
 
 describe('the pause before a retry', () => {

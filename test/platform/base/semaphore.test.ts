@@ -24,41 +24,6 @@ it('a semaphore runs as much work at a time as it is wide, and the rest in order
   expect(await Promise.all(all)).toEqual([0, 1, 2, 3])
 })
 
-it('the next work runs after work that failed', async () => {
-  const semaphore = createSemaphore(1)
-  const failing = semaphore(() => Promise.reject(new Error('no')))
-  const next = semaphore(async () => 'done')
-
-  await expect(failing).rejects.toThrow('no')
-
-  expect(await next).toBe('done')
-})
-
-it('each key of a semaphore has its own places, and the others of a key wait in the order of their arrival', async () => {
-  const { acquire } = createKeyedSemaphore({ width: 1, maxWaiting: 2 })
-  const begun: string[] = []
-  const acquiring = async (name: string, key: string) => {
-    const release = await acquire(key)
-    begun.push(release === undefined ? `${name} refused` : name)
-    return release
-  }
-
-  const first = await acquiring('first', 'a')
-  const second = acquiring('second', 'a')
-  const third = acquiring('third', 'a')
-  await acquiring('fourth', 'a')
-  await acquiring('other', 'b')
-  expect(begun).toEqual(['first', 'fourth refused', 'other'])
-  first?.()
-  first?.()
-  const releaseSecond = await second
-  expect(begun.slice(3)).toEqual(['second'])
-  releaseSecond?.()
-  await third
-
-  expect(begun.slice(3)).toEqual(['second', 'third'])
-})
-
 it('a wait for a semaphore that is aborted takes no place', async () => {
   const { acquire } = createKeyedSemaphore({ width: 1, maxWaiting: 2 })
   const giveUp = new AbortController()

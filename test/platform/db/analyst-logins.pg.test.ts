@@ -10,12 +10,10 @@ import {
   readAnalystRisks,
 } from '../../../src/platform/db/analyst-logins.ts'
 import { sql } from '../../../src/platform/db/database.ts'
-import { migrate } from '../../../src/platform/db/migrate.ts'
 import { reading } from '../../health/doctor-fixture.ts'
 import { adminQuery } from '../../support/postgres-server.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
-import { createEmptyDatabase, openAnother } from './empty-database.ts'
 
 const LIMITS = new URL('../../../deploy/analyst-limits.sql', import.meta.url)
 
@@ -112,30 +110,6 @@ describe('a login of an analyst', () => {
     await expect(createAnalyst(db, 'x; drop')).rejects.toThrow('cannot be the name of a login')
   })
 
-  it('is limited before the first migration of an owner who is no superuser, and the owner keeps the locks', async () => {
-    const url = await createEmptyDatabase()
-    const owner = await connectAs(url, 'owner', ANALYST)
-    const analyst = await connectAs(url, 'analyst', ANALYST)
-    const database = new URL(url).pathname.slice(1)
-    await adminQuery(url, `alter database ${database} owner to ${owner.role}`)
-    // A role that owns anything cannot be dropped.
-    onTestFinished(() =>
-      adminQuery(inject('postgresUrl'), `drop database ${database} with (force)`),
-    )
-    const limits = await readFile(LIMITS, 'utf8')
-    await owner.client.query(limits)
-    await analyst.client.query('select pg_advisory_lock(1), pg_advisory_unlock(1)')
-
-    await adminQuery(url, limits)
-    await migrate(openAnother(owner.url).db)
-
-    await expect(analyst.client.query('select pg_advisory_lock(1)')).rejects.toThrow('permission')
-    const { rows } = await owner.client.query(
-      `select pg_has_role('pg_signal_backend', 'usage') and pg_has_role('pg_read_all_stats', 'usage') as may`,
-    )
-    expect(rows).toEqual([{ may: true }])
-  })
-
   it('loses a statement that runs over the limit, and its connection if it catches that', async ({
     db,
     databaseUrl,
@@ -202,28 +176,5 @@ describe('a login of an analyst', () => {
 
     expect(inTheWay).toMatchObject({ role: blocking.role, why: 'in the way' })
     expect(tooLong).toMatchObject({ role: idle.role, why: 'idle in a transaction' })
-  })
-
-  it('differs from a role of ours, whose statements are never cancelled', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const { role, client } = await connectAs(databaseUrl, 'worker', ANALYST)
-    await sql`grant usage on schema farewatch_private to ${sql.ref(role)}`.execute(db)
-    const statement = client.query('select pg_sleep(600)').catch(codeOf)
-    await until('the statement', async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where usename = ${role} and state = 'active'
-      `.execute(db)
-      return rows.length === 1
-    })
-
-    expect(await endLongSessions(db, 0)).toEqual([])
-
-    await sql`revoke usage on schema farewatch_private from ${sql.ref(role)}`.execute(db)
-    await sql`select pg_cancel_backend(pid) from pg_stat_activity where usename = ${role}`.execute(
-      db,
-    )
-    expect(await statement).toBe('57014')
   })
 })

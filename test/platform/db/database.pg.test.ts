@@ -1,12 +1,21 @@
-import { describe, expect, onTestFinished } from 'vitest'
-import { type Database, openDatabase, PREPARED, sql } from '../../../src/platform/db/database.ts'
-import { isDatabaseUnavailable } from '../../../src/platform/db/database-health.ts'
+import { describe, expect, inject, onTestFinished } from 'vitest'
+import { type Database, openDatabase, sql } from '../../../src/platform/db/database.ts'
+import {
+  assertWritable,
+  DatabaseUnreachableError,
+  isDatabaseUnavailable,
+  pingDatabase,
+  probeDatabase,
+} from '../../../src/platform/db/database-health.ts'
 import { selectOne } from '../../../src/platform/db/transaction.ts'
 import { collectLog } from '../../support/collected-log.ts'
+import { adminQuery } from '../../support/postgres-server.ts'
+import { freePort } from '../../support/redis-tier.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 import { openAnother } from './empty-database.ts'
+import { startOlderServer, startPooler } from './pooler.ts'
 import { backendOf, terminate, untilRunning } from './sessions.ts'
 
 describe('the database', () => {
@@ -29,24 +38,6 @@ describe('the database', () => {
     })
   })
 
-  it('prepares a statement that says so once for each connection', async ({ db }) => {
-    await db.connection().execute(async (session) => {
-      const sum = (a: number) => sql<{ sum: number }>`${PREPARED} select ${a}::int + 1 as sum`
-      expect(await selectOne(sum(1), session)).toEqual({ sum: 2 })
-      expect(await selectOne(sum(2), session)).toEqual({ sum: 3 })
-
-      const atEnd = session.selectFrom('schedule_facts').select('pass').modifyEnd(PREPARED)
-      await atEnd.execute()
-      await atEnd.execute()
-
-      const { rows } = await sql`
-        select calls from (select generic_plans + custom_plans as calls, statement from pg_prepared_statements) p
-         where statement like '%::int + 1 as sum' or statement like 'select "pass" from "schedule_facts"%'
-      `.execute(session)
-      expect(rows).toEqual([{ calls: 2 }, { calls: 2 }])
-    })
-  })
-
   it('uses the private schema and UTC, and names its application', async ({ db }) => {
     const facts = sql`
       select current_setting('search_path') as path, current_setting('timezone') as zone,
@@ -61,17 +52,6 @@ describe('the database', () => {
     })
   })
 
-  it('does so too when the URL has options of its own', async ({ databaseUrl }) => {
-    const url = new URL(databaseUrl)
-    url.searchParams.set('options', '-c work_mem=5MB -c search_path=public')
-    const { db } = openAnother(url.href)
-    const facts = sql`
-      select current_setting('search_path') as path, current_setting('work_mem') as memory
-    `
-
-    expect(await selectOne(facts, db)).toEqual({ path: 'farewatch_private', memory: '5MB' })
-  })
-
   it('cancels a statement that exceeds its timeout', async ({ databaseUrl: url }) => {
     const impatient = openDatabase({
       url,
@@ -84,23 +64,6 @@ describe('the database', () => {
     const slow = sql`select pg_sleep(60)`.execute(impatient.db)
 
     await expect(slow).rejects.toMatchObject({ code: '57014' })
-  })
-})
-
-describe('a database that is closed', () => {
-  it('leaves no session, even if only its pool was used', async ({ db, databaseUrl: url }) => {
-    const used = openDatabase({ url, applicationName: 'only its pool', log: silentLog })
-    await used.pool.query('select 1')
-
-    await used.close()
-
-    for (const late of [sql`select 1`.execute(used.db), used.pool.query('select 1')]) {
-      expect(await late.catch(isDatabaseUnavailable)).toBe(true)
-    }
-    const sessions = sql<{ n: number }>`
-      select count(*) as n from pg_stat_activity
-       where datname = current_database() and application_name = 'only its pool'`
-    expect(await selectOne(sessions, db)).toEqual({ n: 0 })
   })
 })
 
@@ -153,30 +116,138 @@ describe('a connection that is lost', () => {
     expect(replaced).not.toBe(pid)
     expect(lines.join('')).toMatch(/"level":"warn".*connection lost/)
   })
+})
 
-  it('while it is checked out and unused fails the next query on it', async ({
-    db: other,
-    databaseUrl,
-  }) => {
-    const { db, lines } = openPool(databaseUrl)
+const CANARY = 'canary-password'
 
-    await db.connection().execute(async (session) => {
-      await terminate(other, await backendOf(session))
-      await until('the loss is noticed', () => lines.length > 0)
-      await expect(backendOf(session)).rejects.toThrow()
+/** The error of a probe of this address. */
+async function refusalOf(url: string): Promise<Error> {
+  const error = await probeDatabase(openAnother(url), url).then(
+    () => new Error('nothing was wrong'),
+    (err: unknown) => err as Error,
+  )
+  expect(error).toBeInstanceOf(DatabaseUnreachableError)
+  expect(error).toMatchObject({ code: 'db.unreachable', retryable: true })
+  expect(`${error.message}${error.stack}`).not.toContain(CANARY)
+  return error
+}
+
+function given(changes: { user?: string; database?: string }): string {
+  const url = new URL(inject('postgresUrl'))
+  url.password = CANARY
+  if (changes.user !== undefined) url.username = changes.user
+  if (changes.database !== undefined) url.pathname = `/${changes.database}`
+  return url.href
+}
+
+describe('a database that answers', () => {
+  it('is read as it is meant, whatever its defaults are', async ({ databaseUrl }) => {
+    const name = new URL(databaseUrl).pathname.slice(1)
+    const defaults = {
+      datestyle: 'German',
+      intervalstyle: 'sql_standard',
+      bytea_output: 'escape',
+      extra_float_digits: '-15',
+      standard_conforming_strings: 'off',
+    }
+    for (const [setting, value] of Object.entries(defaults)) {
+      await adminQuery(databaseUrl, `alter database ${name} set ${setting} to ${value}`)
+    }
+
+    const { pool } = openAnother(databaseUrl)
+    const { rows } = await pool.query(String.raw`
+      select '2026-11-27T10:00Z'::timestamptz as at, '\001'::bytea as bytes, 0.1::float8 + 0.2 as sum,
+             interval '1 day 2 hours' as span, 'a\b' as text
+    `)
+    expect(rows).toMatchObject([
+      {
+        at: new Date('2026-11-27T10:00Z'),
+        bytes: Buffer.from([1]),
+        sum: 0.1 + 0.2,
+        span: { days: 1, hours: 2 },
+        text: String.raw`a\b`,
+      },
+    ])
+  })
+})
+
+describe('a database that takes no writes', () => {
+  it('is no store that answers, and is an outage', async ({ databaseUrl }) => {
+    const name = new URL(databaseUrl).pathname.slice(1)
+    await pingDatabase(databaseUrl, 5_000)
+    await adminQuery(databaseUrl, `alter database ${name} set default_transaction_read_only = on`)
+
+    const refused = await pingDatabase(databaseUrl, 5_000).catch((err: unknown) => err)
+    expect(refused).toMatchObject({ code: 'db.read_only' })
+    expect(isDatabaseUnavailable(refused)).toBe(true)
+    const { db } = openAnother(databaseUrl)
+    await expect(assertWritable(db)).rejects.toThrow('takes no writes now')
+    const written = await sql`create table t ()`.execute(db).catch((err: unknown) => err)
+    expect(isDatabaseUnavailable(written)).toBe(true)
+  })
+})
+
+describe('an older PostgreSQL', () => {
+  it('is refused with its version', async ({ databaseUrl }) => {
+    const url = await startOlderServer(databaseUrl, '17')
+
+    await expect(probeDatabase(openAnother(url), url)).rejects.toThrow(
+      /^the database is PostgreSQL 17\.\d+; farewatch needs 18 or newer$/,
+    )
+  })
+})
+
+describe('a pooler', () => {
+  it.for([
+    [
+      'lends the sessions of the server to one transaction after the other',
+      { mode: 'transaction' },
+    ],
+    ['drops the options of a session', { mode: 'session', options: 'dropped' }],
+    ['refuses the options of a session', { mode: 'session', options: 'refused' }],
+  ] as const)('is refused with the reason where it %s', async ([, behaviour], { databaseUrl }) => {
+    const url = await startPooler(databaseUrl, behaviour)
+
+    await expect(probeDatabase(openAnother(url), url)).rejects.toMatchObject({
+      code: 'db.pooler',
+      message: expect.stringContaining('use pool_mode = session'),
     })
-
-    expect(await backendOf(db)).toBeGreaterThan(0)
   })
 
-  it('while it is idle causes only a warning', async ({ db: other, databaseUrl }) => {
-    const { db, lines } = openPool(databaseUrl)
-    const pid = await backendOf(db)
+  it('is accepted where a session keeps its server', async ({ databaseUrl }) => {
+    const url = await startPooler(databaseUrl, { mode: 'session' })
 
-    await terminate(other, pid)
-    await until('the loss is noticed', () => lines.length > 0)
+    expect(await probeDatabase(openAnother(url), url)).toMatch(/^18\./)
+  })
+})
 
-    expect(lines.join('')).toMatch(/"level":"warn".*connection lost/)
-    expect(await backendOf(db)).not.toBe(pid)
+describe('a database that cannot be used', () => {
+  it.for(['127.0.0.1', 'localhost'])(
+    'is named by host and port: nothing listens at %s',
+    async (host) => {
+      const port = await freePort()
+
+      const { message } = await refusalOf(`postgres://user:${CANARY}@${host}:${port}/fares`)
+
+      expect(message).toContain(
+        `PostgreSQL at ${host}:${port}/fares cannot be used (connect ECONNREFUSED`,
+      )
+      expect(message).toContain('check DATABASE_URL and that PostgreSQL runs')
+    },
+  )
+
+  it('is reported without the wrong password', async ({ skip }) => {
+    const url = given({})
+    const trusted = await openAnother(url)
+      .pool.query('select 1')
+      .then(
+        () => true,
+        () => false,
+      )
+    skip(trusted, 'this server accepts any password')
+
+    const { message } = await refusalOf(url)
+
+    expect(message).toContain('password authentication failed for user')
   })
 })

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { appendWatchDrafts, createWatchDrafts } from '../../../src/feeds/append-records.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
 import {
   createListener,
@@ -8,8 +7,6 @@ import {
   type Topic,
 } from '../../../src/platform/db/listener.ts'
 import { inTransaction } from '../../../src/platform/db/transaction.ts'
-import { createApiKey, revokeApiKey } from '../../../src/resellers/api-keys.ts'
-import { createReseller } from '../../../src/resellers/resellers.ts'
 import { silentLog } from '../../support/silent-log.ts'
 import { createTcpProxy } from '../../support/tcp-proxy.ts'
 import { it } from '../../support/test-database.ts'
@@ -94,40 +91,5 @@ describe('the listener', () => {
     await notifiedTimes(3)
 
     expect(notified).toEqual([undefined, undefined, 5])
-  })
-
-  it('leaves no connection behind when it closes', async ({ db, databaseUrl: url }) => {
-    const { listener, notifiedTimes } = listenTo('watch', { url })
-    await notifiedTimes(1)
-
-    await listener.close()
-
-    await until('no connection', async () => (await listeningPid(db)) === undefined)
-  })
-
-  it('notifies for a reseller whose feed has grown, and for a revoked key', async ({
-    db,
-    databaseUrl: url,
-  }) => {
-    const { id: resellerId } = await createReseller(db, 'alpha')
-    const { key } = await createApiKey(db, { resellerId })
-    const watch = listenTo('watch', { url })
-    const keys = listenTo('key', { url })
-    await Promise.all([watch.notifiedTimes(1), keys.notifiedTimes(1)])
-
-    await inTransaction(db, async (tx) => {
-      await createWatchDrafts(tx)
-      await sql`
-        insert into watch_change_draft (reseller_id, watch_id, reference, watch_event_id)
-        select ${resellerId}, uuidv7(), 'ref', uuidv7()
-      `.execute(tx)
-      await sql`set local session_replication_role = replica`.execute(tx)
-      await appendWatchDrafts(tx)
-    })
-    expect(await revokeApiKey(db, key.id)).not.toHaveProperty('notified')
-    await Promise.all([watch.notifiedTimes(2), keys.notifiedTimes(2)])
-
-    expect(watch.notified).toEqual([undefined, resellerId])
-    expect(keys.notified).toEqual([undefined, key.id])
   })
 })

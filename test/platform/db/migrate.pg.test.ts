@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import { OPERATORS } from '../../../src/platform/base/kinds.ts'
 import { type Db, openDatabase, sql } from '../../../src/platform/db/database.ts'
 import { migrate, nameProcesses } from '../../../src/platform/db/migrate.ts'
 import {
   assertMigrated,
-  SchemaBefore01Error,
   SchemaTooNewError,
   SchemaTooOldError,
 } from '../../../src/platform/db/schema-version.ts'
@@ -42,20 +40,6 @@ async function appliedNames(db: Db): Promise<string[]> {
 }
 
 describe('the migrations', () => {
-  it('are all applied to an empty database, in order', async () => {
-    const { db } = openAnother(await createEmptyDatabase())
-
-    expect(await migrate(db)).toEqual(NAMES)
-
-    expect(await appliedNames(db)).toEqual(NAMES)
-    await expect(assertMigrated(db)).resolves.toBeUndefined()
-  })
-
-  it('are not applied a second time', async ({ db }) => {
-    expect(await migrate(db)).toEqual([])
-    expect(await appliedNames(db)).toEqual(NAMES)
-  })
-
   it('are applied once when ten processes start at the same time', async () => {
     const url = await createEmptyDatabase()
     const processes = Array.from({ length: 10 }, () => openAnother(url))
@@ -190,56 +174,6 @@ describe('a database that a newer version has migrated', () => {
       ) as string,
     })
     await expect(migrate(db)).rejects.toThrow(SchemaTooNewError)
-  })
-})
-
-/** Names the schema as version 0.1 did when it had applied its steps up to the last one of these. */
-async function nameAs01(db: Db, steps: readonly string[]): Promise<void> {
-  await sql`delete from migration_note`.execute(db)
-  await sql`delete from kysely_migration`.execute(db)
-  for (const step of steps) {
-    await sql`insert into kysely_migration values (${step}, now()::text)`.execute(db)
-    await sql`insert into migration_note values (${step}, true)`.execute(db)
-  }
-}
-
-describe('a database of version 0.1', () => {
-  it('is adopted at its last step by one of the processes that start, and keeps its rows', async () => {
-    const databaseUrl = await createEmptyDatabase()
-    const { db } = openAnother(databaseUrl)
-    await migrate(db, { last: LAST_OF_01 })
-    await nameAs01(db, ['0001_ground', '0083_constraint_names'])
-    await sql`insert into reseller (name) values ('ana')`.execute(db)
-    await expect(assertMigrated(db)).rejects.toThrow(
-      /lacks migration 0001_base: run "bin\/farewatch/,
-    )
-    const processes = Array.from({ length: 5 }, () => openAnother(databaseUrl))
-
-    const applied = await Promise.all(processes.map((process) => migrate(process.db)))
-
-    expect(applied.flat()).toEqual(NAMES.filter((name) => name > LAST_OF_01))
-    expect(await appliedNames(db)).toEqual(NAMES)
-    await expect(assertMigrated(db)).resolves.toBeUndefined()
-    expect((await sql`select name from reseller order by id`.execute(db)).rows).toEqual(
-      [OPERATORS, { name: 'ana' }].map(({ name }) => ({ name })),
-    )
-    // A process of version 0.1 that starts again must be refused.
-    const { rows } = await sql`
-      select from migration_note where older_code_may_run and name <= ${LAST_OF_01}
-    `.execute(db)
-    expect(rows).toEqual([])
-  })
-
-  it('is refused at any step before, with the version that upgrades it', async ({ db }) => {
-    await nameAs01(db, ['0001_ground', '0081_comments'])
-
-    for (const start of [migrate, assertMigrated]) {
-      const error = await start(db).catch((err: unknown) => err)
-      expect(error).toBeInstanceOf(SchemaBefore01Error)
-      expect(String(error)).toMatch(/schema 0081_comments, which only farewatch 0\.1 can upgrade/)
-      expect(String(error)).toMatch(/git tag v0\.1\.0, commit [0-9a-f]{40}/)
-    }
-    expect(await appliedNames(db)).toEqual(['0001_ground', '0081_comments'])
   })
 })
 

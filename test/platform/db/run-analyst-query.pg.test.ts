@@ -29,28 +29,6 @@ describe('an analyst query', () => {
     ])
   })
 
-  it('reads the public SQL without a schema name, and no private table', async ({ database }) => {
-    expect((await runAnalystQuery(database, 'select count(*) from routes_current')).rows).toEqual([
-      ['0'],
-    ])
-    await expect(
-      runAnalystQuery(database, 'select name from farewatch_private.schedule'),
-    ).rejects.toThrow(/permission denied/)
-  })
-
-  it('may return two columns of one name, no rows, or no columns', async ({ database }) => {
-    const twice = await runAnalystQuery(database, 'select 1 as a, 2 as a')
-    expect(twice.columns.map(({ name }) => name)).toEqual(['a', 'a'])
-    expect(twice.rows).toEqual([['1', '2']])
-
-    expect(await runAnalystQuery(database, 'select 1 as a where false')).toEqual({
-      columns: [{ name: 'a', kind: 'number' }],
-      rows: [],
-    })
-    expect(await runAnalystQuery(database, '')).toEqual({ columns: [], rows: [] })
-    expect(await runAnalystQuery(database, '-- nothing')).toEqual({ columns: [], rows: [] })
-  })
-
   it.for([
     ['two statements', 'select 1; select 2', /multiple commands/],
     ['a way out of its transaction', 'commit; drop table schedule', /multiple commands/],
@@ -96,21 +74,6 @@ describe('an analyst query', () => {
     const { rows } = await sql`select from feed_head where feed = 'x'`.execute(db)
     expect(rows).toEqual([])
   })
-
-  it('leaves its connection unchanged, after a result and after an error', async ({
-    db,
-    database,
-  }) => {
-    for (const text of ['set search_path = public', 'select 1 / 0', 'copy schedule to stdout']) {
-      await runAnalystQuery(database, text).catch(() => undefined)
-    }
-
-    const { rows } = await sql`
-      select current_setting('search_path') as path, txid_current_if_assigned() as tx
-    `.execute(db)
-    expect(rows).toEqual([{ path: 'farewatch_private', tx: null }])
-    expect(database.pool.idleCount).toBe(database.pool.totalCount)
-  })
 })
 
 describe('a result as lines of JSON', () => {
@@ -155,12 +118,6 @@ describe('a result as lines of JSON', () => {
       list: '{1,2}',
     })
   })
-
-  it('has one line for each row', async ({ database }) => {
-    const answer = await runAnalystQuery(database, 'select n from generate_series(1, 3) as n')
-
-    expect(resultText(answer, { json: true })).toBe('{"n":1}\n{"n":2}\n{"n":3}\n')
-  })
 })
 
 describe('a streamed analyst query', () => {
@@ -169,23 +126,6 @@ describe('a streamed analyst query', () => {
     statement: string,
     take: (part: QueryResult) => Promise<void>,
   ) => asAnalyst(database, ({ stream }) => stream(statement, take))
-
-  it('hands over its rows in parts, and waits while one is taken', async ({ database }) => {
-    const parts: number[] = []
-    const seen: (string | null)[] = []
-    let taking = 0
-    await streamQuery(database, 'select * from generate_series(1, 12000) n', async ({ rows }) => {
-      taking += 1
-      expect(taking).toBe(1)
-      await new Promise(setImmediate)
-      parts.push(rows.length)
-      seen.push(...rows.map(([n = null]) => n))
-      taking -= 1
-    })
-
-    expect(parts).toEqual([5_000, 5_000, 2_000])
-    expect(seen).toEqual(Array.from({ length: 12_000 }, (_, i) => String(i + 1)))
-  })
 
   it('lets the server wait for its reader instead of keeping rows', async ({ db, database }) => {
     const waits: boolean[] = []

@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
-import { sql } from '../../../src/platform/db/database.ts'
 import { isDatabaseUnavailable } from '../../../src/platform/db/database-health.ts'
 import { takeTransactionLock, withSessionLock } from '../../../src/platform/db/session-lock.ts'
-import { inTransaction, selectOne } from '../../../src/platform/db/transaction.ts'
+import { inTransaction } from '../../../src/platform/db/transaction.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 import { openAnother } from './empty-database.ts'
@@ -18,23 +17,6 @@ describe('a session lock', () => {
     })
 
     expect(inner).toEqual(['first', undefined])
-  })
-
-  it('is released when the work fails, and the error is passed on', async ({ db }) => {
-    const failing = withSessionLock(db, 'list', () => Promise.reject(new RangeError('broken')))
-    await expect(failing).rejects.toThrow(RangeError)
-
-    expect(await withSessionLock(db, 'list', done)).toBe('done')
-  })
-
-  it('is held over several transactions, on one connection', async ({ db }) => {
-    const pids = await withSessionLock(db, 'list', async (session) => [
-      await backendOf(session),
-      await inTransaction(session, backendOf),
-      await inTransaction(session, backendOf),
-    ])
-
-    expect(new Set(pids).size).toBe(1)
   })
 
   it('is released when the backend of its session is terminated', async ({ db, databaseUrl }) => {
@@ -94,35 +76,5 @@ describe('a transaction lock', () => {
     expect(String(refused)).toMatch(
       new RegExp(`"places" was not free in time: it was held by role \\S+, process ${holder} `),
     )
-  })
-
-  it('leaves the waits of its transaction for other locks unlimited', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const another = openAnother(databaseUrl)
-    const limit = sql<{ limit: string }>`select current_setting('lock_timeout') as limit`
-
-    let after: Promise<unknown> | undefined
-    await inTransaction(another.db, async (tx) => {
-      await takeTransactionLock(tx, 'places')
-      after = inTransaction(db, async (waiting) => {
-        await takeTransactionLock(waiting, 'places')
-        return selectOne(limit, waiting)
-      })
-      await untilWaiting(another.db, 1)
-    })
-
-    expect(await after).toEqual({ limit: '0' })
-  })
-
-  it('shares its names with session locks', async ({ db }) => {
-    const inner = await inTransaction(db, async (tx) => {
-      await takeTransactionLock(tx, 'list')
-      return withSessionLock(db, 'list', done)
-    })
-
-    expect(inner).toBeUndefined()
-    expect(await withSessionLock(db, 'list', done)).toBe('done')
   })
 })

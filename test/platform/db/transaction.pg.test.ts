@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql, type Tx } from '../../../src/platform/db/database.ts'
-import { affected, inTransaction, selectOne } from '../../../src/platform/db/transaction.ts'
+import { inTransaction, selectOne } from '../../../src/platform/db/transaction.ts'
 import { it } from '../../support/test-database.ts'
-import { backendOf, terminate, untilRunning } from './sessions.ts'
 
 /** Counters in a table of this test. */
 async function createCounters(db: Db, ...ids: number[]): Promise<void> {
@@ -103,40 +102,5 @@ describe('a transaction', () => {
     await expect(failing).rejects.toMatchObject(failure)
     expect(attempts).toBe(1)
     expect(await counters(db)).toEqual([0])
-  })
-
-  it('fails without effect when its connection is lost during a statement', async ({ db }) => {
-    await createCounters(db, 1)
-    const { promise: session, resolve } = Promise.withResolvers<number>()
-
-    const cut = inTransaction(db, async (tx) => {
-      await countUp(tx, 1)
-      resolve(await backendOf(tx))
-      await sql`select pg_sleep(60)`.execute(tx)
-    })
-    const failure = expect(cut).rejects.toMatchObject({ code: '57P01' })
-    await untilRunning(db, await session, 'pg_sleep')
-    await terminate(db, await session)
-
-    await failure
-    expect(await counters(db)).toEqual([0])
-  })
-})
-
-describe('a statement', () => {
-  it('fails in selectOne unless it returns exactly one row', async ({ db }) => {
-    const rowsUpTo = (n: number) =>
-      selectOne(sql<{ n: number }>`select n from generate_series(1, ${n}) as n`, db)
-
-    expect(await rowsUpTo(1)).toEqual({ n: 1 })
-    await expect(rowsUpTo(0)).rejects.toThrow('instead of one')
-    await expect(rowsUpTo(2)).rejects.toThrow('instead of one')
-  })
-
-  it('reports how many rows it wrote', async ({ db }) => {
-    await createCounters(db, 1, 2, 3)
-
-    expect(await affected(sql`update counter set n = 1 where id > 1`, db)).toBe(2)
-    expect(await affected(sql`update counter set n = 1 where id > 9`, db)).toBe(0)
   })
 })

@@ -135,19 +135,6 @@ describe('the guides', () => {
     expect(text).not.toContain('@.farewatch')
   })
 
-  it('no id of a page is there twice, and no mark of the source is shown', async () => {
-    const get = anApi()
-    for (const address of addresses) {
-      const { payload } = await get(address)
-      const ids = [...payload.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
-      expect(
-        ids.filter((id, i) => ids.indexOf(id) !== i),
-        address,
-      ).toEqual([])
-      expect(payload, address).not.toContain('begin generated')
-    }
-  })
-
   it('raw HTML of a page is shown as text, and is not run', () => {
     expect(markdown('a <script>alert(1)</script> ![x](y) [z](javascript:alert(1))')).toBe(
       '<p>a &#60;script&#62;alert(1)&#60;/script&#62; <em>x</em> z</p>\n',

@@ -41,16 +41,3 @@ it('every file of the page is kept by browsers and counts against no limit', asy
   expect(imports['/assets/page.js']).toMatch(/^\/assets\/page-[\w-]{16}\.js$/)
   expect((await api.inject('/assets/page-0000000000000000.js')).statusCode).toBe(404)
 })
-
-it('a plain address of a file still counts, and is revalidated', async () => {
-  const api = startApi()
-
-  const first = await api.inject('/assets/icon.svg')
-  const again = await api.inject({
-    url: '/assets/icon.svg',
-    headers: { 'if-none-match': String(first.headers.etag) },
-  })
-
-  expect(first.headers.ratelimit).toBeDefined()
-  expect([first.statusCode, again.statusCode]).toEqual([200, 304])
-})

@@ -180,28 +180,6 @@ describe('the rate limit', () => {
     vi.advanceTimersByTime(3_000)
     expect(await readOne('1a')).toMatchObject(DONE)
   })
-
-  it('the count of a key outlives those of many addresses', async () => {
-    freezeDate()
-    const server = createApi({
-      log: silentLog,
-      operations: [ask, read],
-      deps: { handlers: { run: async () => ({ done: true }) } as unknown as Handlers },
-      transactions: noTransactions(),
-      document: {},
-      access,
-      ...requestLimits(0.1),
-    })
-    onTestFinished(() => server.close())
-    const readWithKey = () =>
-      server.inject({ url: '/things', headers: { authorization: 'Bearer 1a' } })
-    await readWithKey()
-
-    for (let i = 0; i < 6_000; i += 1)
-      await server.inject({ url: '/open', remoteAddress: `10.0.${i >> 8}.${i & 255}` })
-
-    expect((await readWithKey()).statusCode).toBe(429)
-  })
 })
 
 describe('a process with too little memory', () => {
@@ -236,22 +214,6 @@ describe('the places of a caller', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 200, 429])
   })
 
-  it('a handler that waits gives up its place, and takes it again when another is free', async () => {
-    const { handlers, read } = await anApi({ waitMs: 1 })
-    const poll = read('1a', '/polls')
-    await handlers.begun(1)
-    const two = [read('1a'), read('1a')]
-    await handlers.begun(3)
-
-    handlers.endOne()
-    expect(await read('1a')).toMatchObject(TOO_MANY)
-    expect(handlers.count).toBe(3)
-    handlers.endOne()
-    await handlers.begun(4)
-    for (let i = 0; i < 2; i += 1) handlers.endOne()
-    expect(await Promise.all([poll, ...two])).toMatchObject([DONE, DONE, DONE])
-  })
-
   it('the writes of a reseller run one at a time, whatever its keys, and those of another do not wait', async () => {
     const { handlers, write, read } = await anApi()
     const first = write('1a', BODY).answer
@@ -266,32 +228,6 @@ describe('the places of a caller', () => {
 
     expect(await second).toMatchObject(DONE)
     expect(handlers.count).toBe(4)
-  })
-
-  it('a write that waits too long is refused', async () => {
-    const { handlers, write } = await anApi({ waitMs: 1 })
-    const first = write('1a', BODY).answer
-    await handlers.begun(1)
-
-    expect(await write('1a', BODY).answer).toMatchObject(TOO_MANY)
-    handlers.endOne()
-    expect(await first).toMatchObject(DONE)
-  })
-
-  it('a client that disconnects keeps its place until its handler has ended', async () => {
-    const { handlers, write, firstClosed } = await anApi({ waitMs: 1 })
-    const { request, answer } = write('1a', BODY)
-    answer.catch(() => undefined)
-    await handlers.begun(1)
-    request.destroy()
-    await firstClosed
-
-    expect(await write('1a', BODY).answer).toMatchObject(TOO_MANY)
-    handlers.endOne()
-    const next = write('1a', BODY).answer
-    await handlers.begun(2)
-    handlers.endOne()
-    expect(await next).toMatchObject(DONE)
   })
 
   it.each(['application/json', 'text/csv'])(
@@ -330,20 +266,6 @@ describe('a body', () => {
     const { answer } = write('1a', 'x'.repeat(20_000_000), { type: 'text/csv' })
 
     expect(await answer).toMatchObject({ status: 200, bytes: 20_000_000 })
-  })
-
-  it('that is refused keeps the place of its reseller for a while', async () => {
-    const { handlers, write } = await anApi({ refusalMs: 300 })
-    const fromMs = performance.now()
-    const refused = write('1a', '[')
-    await once(refused.request, 'finish')
-    const next = write('1b', BODY).answer
-    await handlers.begun(1)
-    handlers.endOne()
-
-    expect(performance.now() - fromMs).toBeGreaterThan(295)
-    expect(await refused.answer).toMatchObject({ status: 400, code: 'request.invalid_body' })
-    expect(await next).toMatchObject(DONE)
   })
 
   it.each(['[', '{},', '{"a":1,'])('of a megabyte of %s is refused', async (text) => {

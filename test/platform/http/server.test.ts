@@ -101,17 +101,6 @@ describe('requests that do not arrive', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
     expect(answer).toContain('"code":"request.timeout"')
   })
-
-  it('a server checks for late requests every second', () => {
-    const { server } = aServer().server
-    const { requestTimeout, headersTimeout } = server
-
-    expect({ requestTimeout, headersTimeout }).toEqual({
-      requestTimeout: 30_000,
-      headersTimeout: 30_000,
-    })
-    expect(server).toHaveProperty('connectionsCheckingInterval', 1_000)
-  })
 })
 
 describe('requests that fail', () => {
@@ -152,22 +141,5 @@ describe('requests that fail', () => {
 
     expect(answer.statusCode).toBe(500)
     expect(answer.json()).toEqual(INTERNAL)
-  })
-})
-
-describe('listening', () => {
-  it('an IPv6 address is returned as a URL', async ({ skip }) => {
-    const { server } = aServer()
-
-    const url = await listen(server, { ...LOOPBACK, host: '::1' }).catch(() => undefined)
-
-    skip(url === undefined, 'this machine has no IPv6')
-    expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/)
-  })
-
-  it('the error of an address of another machine keeps its code', async () => {
-    const impossible = listen(aServer().server, { ...LOOPBACK, host: '192.0.2.1' })
-
-    await expect(impossible).rejects.toMatchObject({ code: 'EADDRNOTAVAIL' })
   })
 })

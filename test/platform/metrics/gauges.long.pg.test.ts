@@ -1,25 +1,10 @@
 import { describe, expect } from 'vitest'
-import { readFeedGauges } from '../../../src/feeds/feed-bounds.ts'
-import { MASS_KINDS } from '../../../src/platform/base/change-kinds.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
 import { createMetrics } from '../../../src/platform/metrics/metrics.ts'
 import { setHealthGauges } from '../../../src/upstream/telemetry.ts'
 import { readCheckGauges, readFareGauges } from '../../../src/views/fare-gauges.ts'
-import { available, gone, minute, record, trackFare, watchFare } from '../../fares/fare-fixtures.ts'
-import {
-  exportsSystem,
-  killWorker,
-  readMetrics,
-  startWorker,
-  untilReady,
-} from '../../fares/worker-fixtures.ts'
-import { manyRoutes, sync } from '../../routes/sync-fixtures.ts'
 import { trackFares } from '../../schedule/schedule-fixtures.ts'
-import { startInTest } from '../../support/child-process.ts'
 import { it } from '../../support/test-database.ts'
-import { until } from '../../support/until.ts'
-
-const NO_INCIDENT = Object.fromEntries(MASS_KINDS.map((kind) => [kind, 0]))
 
 interface Gauge {
   get(): Promise<{ values: readonly { labels: object; value: number }[] }>
@@ -68,40 +53,6 @@ describe('the gauges of fares', () => {
     const since = await valuesOf(metrics.beliefsGoodSince)
     const old = (share: string) => Math.round((nowSeconds() - (since[share] ?? 0)) / 10) * 10
     expect([old('0.5'), old('0.95'), old('1')]).toEqual([180, 5_000, 5_000])
-  })
-
-  it('count a hidden belief by its last good check, as all others', async ({ db }) => {
-    const fares = await trackFares(db, [{}, {}, {}, {}])
-    for (const [i, age] of [16, 16, 660, 5_000].entries()) await answered(db, fares[i] ?? 0, age)
-    await sql`update fare_state set hidden = 'held' where tracked_fare_id = ${fares[2]}`.execute(db)
-    // It ended, so it counts no more.
-    await sql`delete from fare_schedule where tracked_fare_id = ${fares[3]}`.execute(db)
-    const metrics = createMetrics()
-
-    await readFareGauges(db, metrics)
-
-    expect(await valuesOf(metrics.trackedFares)).toMatchObject({ bookable: 2, hidden: 1 })
-    expect(await valuesOf(metrics.beliefsStale)).toMatchObject({ bookable: 0, hidden: 1 })
-    const since = await valuesOf(metrics.beliefsGoodSince)
-    expect(Math.round((nowSeconds() - (since['1'] ?? 0)) / 60)).toBe(11)
-  })
-
-  it('are all 0 without watches', async ({ db }) => {
-    const metrics = createMetrics()
-
-    await readFareGauges(db, metrics)
-
-    expect(await valuesOf(metrics.beliefsGoodSince)).toEqual({ '0.5': 0, '0.95': 0, '1': 0 })
-    expect(await valuesOf(metrics.incidentsOpen)).toEqual(NO_INCIDENT)
-  })
-
-  it('show an open incident', async ({ db }) => {
-    await sql`insert into incident (kind) values ('mass_loss')`.execute(db)
-    const metrics = createMetrics()
-
-    await readFareGauges(db, metrics)
-
-    expect(await valuesOf(metrics.incidentsOpen)).toEqual({ ...NO_INCIDENT, mass_loss: 1 })
   })
 })
 
@@ -161,71 +112,5 @@ describe('the gauges of the upstream', () => {
     await paused('-1 seconds', 0.7).execute(db)
 
     expect([untroubled, during503, during429, await ratio()]).toEqual([1, 0, 0, 0.7])
-  })
-})
-
-describe('the gauges of feeds', () => {
-  it('hold the last seq of each feed, and when it was written', async ({ db }) => {
-    const beginSeconds = nowSeconds()
-    const fareId = await trackFare(db)
-    await watchFare(db, 'ana', fareId)
-    await watchFare(db, 'ben', fareId)
-    await record(db, fareId, minute(0), available())
-    await record(db, fareId, minute(1), gone)
-    await record(db, fareId, minute(2), gone)
-    const metrics = createMetrics()
-
-    await readFeedGauges(db, metrics)
-
-    const last = await valuesOf(metrics.feedLastSeq)
-    expect(last.route).toBe(0)
-    expect(last.availability).toBeGreaterThan(0)
-    expect(last.watch).toBe(2 * (last.availability ?? 0))
-    const written = await valuesOf(metrics.feedLastRecord)
-    expect(written.route).toBe(0)
-    expect(written.watch).toBeGreaterThan(beginSeconds - 1)
-    expect(written.watch).toBeLessThan(nowSeconds() + 1)
-  })
-})
-
-const NOWHERE = 'http://127.0.0.1:9'
-
-describe('the gauges of the whole system', () => {
-  it('are exported by every process with the same values', async ({ db, databaseUrl }) => {
-    await sync(db, manyRoutes(1_234))
-    const workers = [1, 2].map(() => startWorker({ databaseUrl, upstreamUrl: NOWHERE }))
-
-    for (const worker of workers) {
-      await untilReady(worker)
-      await until('the gauges', () => exportsSystem(worker))
-      const text = await readMetrics(worker)
-      expect(text).toContain('farewatch_routes_live 1234')
-      expect(text).toContain('farewatch_sync_interval_seconds{list="routes"} 31622400')
-      expect(text).toContain('farewatch_queue_depth{queue="verify",state="dead"} 0')
-      expect(text).toMatch(/^farewatch_db_size_bytes [1-9]/m)
-      expect(text).toMatch(/^farewatch_db_disk_free_bytes [1-9]/m)
-      expect(text).not.toMatch(/^farewatch_redis_memory/m)
-    }
-  })
-
-  it('are exported by a process without workers too, with the depth of the queues', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const worker = startWorker({ databaseUrl, upstreamUrl: NOWHERE })
-    await untilReady(worker)
-    await killWorker(db, worker)
-    const api = startInTest(['api'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: NOWHERE,
-      API_PORT: '0',
-      ADMIN_PORT: '0',
-    })
-    await untilReady(api)
-
-    await until('the gauges', () => exportsSystem(api))
-    expect(await readMetrics(api)).toContain(
-      'farewatch_queue_depth{queue="verify",state="delayed"}',
-    )
   })
 })

@@ -1,15 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { afterEach, expect, it, onTestFinished } from 'vitest'
-import { countJobs, countStalled } from '../../../src/app/count-work.ts'
+import { afterEach, expect, it } from 'vitest'
+import { countJobs } from '../../../src/app/count-work.ts'
 import { QUEUES, setQueueGauges } from '../../../src/app/queue-state.ts'
 import { createMetrics, type Metrics } from '../../../src/platform/metrics/metrics.ts'
 import { until } from '../../support/until.ts'
-import type { WorkerProcessOrder } from '../queue/fixtures/worker-process.ts'
 import { aQueue, createSystems, FAST_WORK, untilCounts, YEARLY } from '../queue/queue-fixtures.ts'
 import { describeStores } from '../queue/queue-stores.ts'
-
-const WORKER_PROCESS = new URL('../queue/fixtures/worker-process.ts', import.meta.url).pathname
 
 /** One value of a metric, by the name of its series and its labels. */
 async function read(
@@ -57,31 +52,6 @@ describeStores('the metrics of the queue', (store) => {
     expect(await read(metrics.queueJobDuration, { queue }, '_count')).toBe(3)
     expect(await read(metrics.queueJobs, { queue, outcome: 'done' })).toBe(2)
     expect(await read(metrics.queueJobs, { queue, outcome: 'failed' })).toBe(1)
-  })
-
-  it('count a job of a worker that died', async () => {
-    const system = systems.open()
-    const metrics = createMetrics()
-    const queue = aQueue()
-    const order: WorkerProcessOrder = { connection: store().connection, queue }
-    const dying = spawn(process.execPath, [WORKER_PROCESS, JSON.stringify(order)], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    onTestFinished(() => void dying.kill('SIGKILL'))
-    await system.enqueue(queue, { payload: { does: 'hang' } })
-    for await (const chunk of dying.stdout) if (String(chunk).includes('began hang')) break
-    dying.kill('SIGKILL')
-    if (dying.exitCode === null && dying.signalCode === null) await once(dying, 'exit')
-
-    const onStalled = countStalled(metrics, queue)
-    const handler = countJobs(metrics, queue, async () => undefined)
-    await system.work(queue, handler, { ...FAST_WORK, onStalled })
-    await untilCounts(system, queue, { completed: 1 })
-
-    // The event of a stalled job may arrive after the job has run again.
-    await until('the count', async () => (await read(metrics.queueStalled, { queue })) === 1)
-    // Only the store knows when the job became due again.
-    expect(await read(metrics.queueWait, { queue }, '_count')).toBe(0)
   })
 
   it('hold the depth of every queue by state and the memory of Redis, and nothing while the store is down', async () => {

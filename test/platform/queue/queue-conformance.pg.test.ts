@@ -1,8 +1,10 @@
 import { afterEach, expect, it } from 'vitest'
+import { systemClock } from '../../../src/platform/base/clock.ts'
 import { AppError } from '../../../src/platform/base/errors.ts'
-import type { JobState } from '../../../src/platform/queue/queue-system.ts'
+import { type JobContext, SnoozeError } from '../../../src/platform/queue/job-processor.ts'
+import { JobAbortedError } from '../../../src/platform/queue/queue-errors.ts'
 import { until } from '../../support/until.ts'
-import { aQueue, createSystems, FAST_WORK, SECRET, untilCounts, YEARLY } from './queue-fixtures.ts'
+import { aQueue, createSystems, FAST_WORK, SECRET, untilCounts } from './queue-fixtures.ts'
 import { describeStores } from './queue-stores.ts'
 
 class RefusedError extends AppError {
@@ -36,30 +38,6 @@ describeStores('a queue', (store) => {
     expect(ran).toEqual([{ n: 1 }, { n: 3 }, { n: 4 }])
   })
 
-  it('drops a job while its id runs or waits for its next attempt', async () => {
-    const system = systems.open()
-    const queue = aQueue()
-    const ran: number[] = []
-    const again = Promise.withResolvers<void>()
-    await system.work<{ n: number }>(
-      queue,
-      async ({ n }, { attempt }) => {
-        ran.push(n)
-        await system.enqueue(queue, { payload: { n: n + 1 }, id: 'one' })
-        if (attempt === 1) throw new Error('once more')
-        again.resolve()
-      },
-      FAST_WORK,
-    )
-
-    await system.enqueue(queue, { payload: { n: 1 }, id: 'one' })
-    await again.promise
-    await untilCounts(system, queue, { completed: 1 })
-
-    expect(ran).toEqual([1, 1])
-    expect(await system.counts(queue)).toMatchObject({ waiting: 0, delayed: 0, active: 0 })
-  })
-
   it('retries a job with a growing pause, then lists it as failed', async () => {
     const system = systems.open()
     const queue = aQueue()
@@ -85,60 +63,6 @@ describeStores('a queue', (store) => {
     })
     expect(failed?.endedAt?.getTime()).toBeGreaterThanOrEqual(failed?.startedAt?.getTime() ?? 0)
     expect(systems.book.has(SECRET)).toBe(false)
-  })
-
-  it('retries a failed job on demand and deletes one on demand', async () => {
-    const system = systems.open()
-    const queue = aQueue()
-    const mended = new AbortController()
-    const ran: string[] = []
-    await system.work<{ name: string }>(queue, async ({ name }) => {
-      ran.push(name)
-      if (!mended.signal.aborted) throw new Error('broken')
-    })
-    for (const name of ['a', 'b']) await system.enqueue(queue, { payload: { name }, attempts: 1 })
-    await untilCounts(system, queue, { failed: 2 })
-    const [newest, oldest] = await system.jobs(queue, 'dead', 10)
-    mended.abort()
-
-    const retried = await system.retryDead(queue, oldest?.id ?? '')
-    const dropped = await system.dropDead(queue, newest?.id ?? '')
-    await untilCounts(system, queue, { completed: 1 })
-
-    expect([retried, dropped]).toEqual([true, true])
-    expect(ran).toEqual(['a', 'b', 'a'])
-    expect(await system.jobs(queue, 'dead', 10)).toEqual([])
-    expect(await system.retryDead(queue, newest?.id ?? '')).toBe(false)
-    expect(await system.dropDead(queue, oldest?.id ?? '')).toBe(false)
-    expect(await system.dropDead(queue, 'meta')).toBe(false)
-  })
-
-  it('lists the jobs of each state: waiting ones oldest first, ended ones newest first', async () => {
-    const system = systems.open()
-    const queue = aQueue()
-    for (const n of [1, 2, 3]) await system.enqueue(queue, { payload: { n } })
-    await system.reconcile(queue, [{ ...YEARLY, payload: { n: 4 } }])
-    const numbers = async (state: JobState, limit = 10) =>
-      (await system.jobs(queue, state, limit)).map(({ payload }) => payload.n)
-
-    expect(await numbers('waiting')).toEqual([1, 2, 3])
-    expect(await numbers('waiting', 2)).toEqual([1, 2])
-    expect(await numbers('delayed')).toEqual([4])
-    const finish = Promise.withResolvers<void>()
-    const worker = await system.work<{ n: number }>(queue, async ({ n }) => {
-      if (n === 3) await finish.promise
-    })
-    await until('the third runs', () => worker.progress().busySince !== null && numbers('active'))
-    await until('two are done', async () => (await numbers('done')).length === 2)
-    expect(await numbers('done', 1)).toEqual([2])
-    const [running] = await system.jobs(queue, 'active', 10)
-    expect(running).toMatchObject({ payload: { n: 3 }, endedAt: null, failure: null, attempts: 0 })
-    expect(worker.progress().busySince?.getTime()).toBeGreaterThanOrEqual(
-      running?.enqueuedAt.getTime() ?? Number.NaN,
-    )
-    finish.resolve()
-    await until('the last is done', async () => (await numbers('done')).length === 3)
-    expect(worker.progress().busySince).toBeNull()
   })
 
   it('does not retry a failure that is final', async () => {
@@ -183,10 +107,12 @@ describeStores('a queue', (store) => {
   })
 
   it.each([
-    ['a NUL', 'bad \0 byte', 'Error: bad  byte'],
-    ['a lone surrogate', 'bad \ud800 half', 'Error: bad \ufffd half'],
+    [
+      'bytes that no store takes, and too many of them',
+      `bad \0 byte \ud800 half ${'x'.repeat(5_000)}`,
+      `Error: bad  byte \ufffd half ${'x'.repeat(475)}…`,
+    ],
     ["BullMQ's own signal", 'bullmq:rateLimitExceeded', 'Error: bullmq:rateLimitExceeded'],
-    ['a very long text', 'x'.repeat(5_000), `Error: ${'x'.repeat(492)}…`],
   ])('records a failure whose message holds %s', async (_what, message, reason) => {
     const system = systems.open()
     const queue = aQueue()
@@ -208,7 +134,7 @@ describeStores('a queue', (store) => {
   it('drains a backlog and never exceeds its concurrency', async () => {
     const system = systems.open()
     const queue = aQueue()
-    const jobs = 1_200
+    const jobs = 1_100
     for (let from = 0; from < jobs; from += 20) {
       const batch = Array.from({ length: 20 }, (_, i) =>
         system.enqueue(queue, { payload: { n: from + i } }),
@@ -237,18 +163,120 @@ describeStores('a queue', (store) => {
     await untilCounts(system, queue, { active: 0 })
     expect((await system.counts(queue)).completed).toBeLessThan(1_050)
   })
+})
 
-  it('shows the progress of an idle worker whose next job is far off', async () => {
+const GRACE_MS = 1_000
+
+describeStores('closing a queue system', (store) => {
+  const systems = createSystems(store)
+  afterEach(systems.closeAll)
+
+  it('lets a running job finish, starts no other and leaves none active', async () => {
+    const [system, other] = [systems.open(), systems.open()]
+    const queue = aQueue()
+    const began = Promise.withResolvers<void>()
+    const finish = Promise.withResolvers<void>()
+    let runs = 0
+    await system.work(queue, async () => {
+      runs += 1
+      began.resolve()
+      await finish.promise
+    })
+    await system.enqueue(queue, { payload: {} })
+    await system.enqueue(queue, { payload: {} })
+    await began.promise
+
+    const closing = system.close({ graceMs: 5_000 })
+    finish.resolve()
+    await closing
+
+    expect(runs).toBe(1)
+    expect(await other.counts(queue)).toMatchObject({ completed: 1, waiting: 1, active: 0 })
+  })
+
+  it('aborts a job that does not finish and releases it to another worker at once', async () => {
+    const [system, other] = [systems.open(), systems.open()]
+    const queue = aQueue()
+    const began = Promise.withResolvers<void>()
+    let reason: unknown
+    await system.work(queue, async (_payload, { signal }) => {
+      const aborted = Promise.withResolvers<never>()
+      signal.addEventListener('abort', () => aborted.reject(signal.reason))
+      began.resolve()
+      await aborted.promise.catch((err: unknown) => {
+        reason = err
+        throw err
+      })
+    })
+    await system.enqueue(queue, { payload: {}, attempts: 1 })
+    await began.promise
+
+    await system.close({ graceMs: GRACE_MS })
+    expect(await other.counts(queue)).toMatchObject({ waiting: 1, active: 0 })
+    const taken = Promise.withResolvers<number>()
+    // The lock of the first worker would last for 30 s.
+    await other.work(queue, async (_payload, { attempt }) => taken.resolve(attempt))
+
+    expect(await taken.promise).toBe(1)
+    expect(reason).toBeInstanceOf(JobAbortedError)
+  })
+})
+
+class BusyError extends AppError {
+  override readonly name = 'BusyError'
+  override readonly code = 'test.busy'
+  override readonly retryable = true
+}
+
+const snoozed = () => new SnoozeError(0, new BusyError(`come back, ${SECRET}`))
+
+describeStores('a snoozed job', (store) => {
+  const systems = createSystems(store)
+  afterEach(systems.closeAll)
+
+  /** A handler that snoozes its first starts, and records all of them. */
+  function snoozes(times: number) {
+    const begun: Pick<JobContext, 'attempt' | 'canSnooze'>[] = []
+    const handler = async (_payload: unknown, { attempt, canSnooze }: JobContext) => {
+      begun.push({ attempt, canSnooze })
+      if (begun.length <= times) throw snoozed()
+    }
+    return { begun, handler }
+  }
+
+  it('runs again with its id and all its attempts, and the log has a line', async () => {
     const system = systems.open()
     const queue = aQueue()
-    await system.reconcile(queue, [YEARLY])
-    const worker = await system.work(queue, async () => undefined)
+    const { begun, handler } = snoozes(2)
+    await system.work(queue, handler, FAST_WORK)
 
-    for (let polls = 0; polls < 3; polls += 1) {
-      const before = worker.progress().lastActivityAt.getTime()
-      await until('progress', () => worker.progress().lastActivityAt.getTime() > before)
-    }
+    await system.enqueue(queue, { payload: { n: 1 }, id: 'slot', attempts: 1 })
+    await untilCounts(system, queue, { delayed: 1 })
+    await system.enqueue(queue, { payload: { n: 2 }, id: 'slot', attempts: 1 })
+    const [waiting] = await system.jobs(queue, 'delayed', 10)
+    await untilCounts(system, queue, { completed: 1 })
 
-    expect(worker.progress().activeJobs).toBe(0)
+    expect(waiting).toMatchObject({ payload: { n: 1 }, attempts: 0, failure: null })
+    expect(begun).toEqual(Array(3).fill({ attempt: 1, canSnooze: true }))
+    expect(await system.counts(queue)).toMatchObject({ waiting: 0, delayed: 0, failed: 0 })
+    expect(systems.book.has('"job snoozed"')).toBe(true)
+    expect(systems.book.has(SECRET)).toBe(false)
+  })
+
+  it('that is snoozed for too long fails for its reason and ends dead', async () => {
+    const later = { ...systemClock, now: () => new Date(Date.now() + 6 * 3_600_000) }
+    const system = systems.open({ clock: later })
+    const queue = aQueue()
+    const { begun, handler } = snoozes(Number.POSITIVE_INFINITY)
+    await system.work(queue, handler, FAST_WORK)
+
+    await system.enqueue(queue, { payload: {}, attempts: 2 })
+    await untilCounts(system, queue, { failed: 1 })
+
+    expect(begun.map(({ canSnooze }) => canSnooze)).toEqual([false, false])
+    expect((await system.jobs(queue, 'dead', 1))[0]).toMatchObject({
+      attempts: 2,
+      failure: 'test.busy: come back, [redacted]',
+    })
   })
 })

@@ -48,33 +48,4 @@ describe('the errors of workers', () => {
     expect(logged()[0]).toMatchObject({ level: 'warn', reason: err.message })
     expect(JSON.stringify(logged())).not.toContain('worker-errors.test')
   })
-
-  it('are logged with queue and stack when they are bugs, even during an outage', () => {
-    const { time, errors, logged } = aStage()
-
-    errors.record('periodic', refused())
-    errors.record('verify', new TypeError('a bug'))
-    time.ms = 60_000
-    errors.recordAnswer()
-
-    expect(logged().map(({ queue, msg }) => [queue, msg])).toEqual([
-      [undefined, 'queue worker error'],
-      ['verify', 'queue worker error'],
-      [undefined, 'queue worker error is over'],
-      ['verify', 'queue worker error is over'],
-    ])
-    expect(logged()[1]).toMatchObject({ queue: 'verify', err: { name: 'TypeError' } })
-    expect(JSON.stringify(logged()[1])).toContain('worker-errors.test')
-  })
-
-  it('are one when they come and go', () => {
-    const { time, errors, logged } = aStage()
-
-    for (; time.ms <= 600_000; time.ms += 50_000) {
-      errors.record('verify', refused())
-      errors.recordAnswer()
-    }
-
-    expect(logged()).toHaveLength(1)
-  })
 })

@@ -1,26 +1,16 @@
 import { describe, expect, it } from 'vitest'
+import type { Answer, OperationName } from '../../../sandbox/answer.ts'
+import { createFaultLayer } from '../../../sandbox/faults/fault-layer.ts'
 import {
   FAULT_NAMES,
-  FAULTS,
+  type FaultRule,
   parseFaultText,
   readRules,
   SandboxFaultError,
 } from '../../../sandbox/faults/fault-rule.ts'
+import { manualClock, START } from '../support.ts'
 
 describe('fault rules', () => {
-  it('get a default for every missing member', () => {
-    const [rule] = readRules([{ name: 'latency' }])
-
-    expect(rule).toMatchObject({
-      name: 'latency',
-      endpoint: 'all',
-      probability: 1,
-      parameters: { ms: 1000 },
-      endpoints: FAULTS.latency.endpoints,
-    })
-    expect(rule).not.toHaveProperty('durationSeconds')
-  })
-
   it('accept every fault name', () => {
     expect(readRules(FAULT_NAMES.map((name) => ({ name }))).map(({ name }) => name)).toEqual(
       FAULT_NAMES,
@@ -70,12 +60,6 @@ describe('fault rules', () => {
     expect(() => readRules(given)).toThrow(SandboxFaultError)
     expect(() => readRules(given)).toThrow(reason)
   })
-
-  it('are rejected if there are too many', () => {
-    const many = Array.from({ length: 1001 }, () => ({ name: 'hang' }))
-
-    expect(() => readRules(many)).toThrow('at most 1000')
-  })
 })
 
 describe('the text of a fault rule', () => {
@@ -103,4 +87,51 @@ describe('the text of a fault rule', () => {
       expect(() => parseFaultText(text)).toThrow('NAME[:endpoint][:probability][:seconds]')
     },
   )
+})
+
+const CORRECT: Answer = { status: 200, contentType: 'application/json', body: '[1,2]' }
+
+function layerOf(rules: readonly FaultRule[], seed = 1) {
+  const clock = manualClock(START)
+  const layer = createFaultLayer({ seed, realNow: () => clock.now() })
+  layer.set(readRules(rules))
+  const trigger = (endpoint: OperationName = 'routes') =>
+    layer.trigger({ endpoint, answer: CORRECT, now: clock.now(), url: '/' })
+  const names = (count: number) =>
+    Array.from({ length: count }, () => trigger()?.name ?? 'truthful')
+  return { clock, layer, trigger, names }
+}
+
+describe('the fault rules in force', () => {
+  it('are triggered about as often as their probability says', () => {
+    const triggered = layerOf([{ name: 'hang', probability: 0.3 }])
+      .names(5000)
+      .filter((name) => name === 'hang').length
+
+    expect(triggered / 5000).toBeCloseTo(0.3, 1)
+  })
+
+  it('are triggered by the same requests in every run with one seed, and by others with another seed', () => {
+    const rules: FaultRule[] = [
+      { name: 'hang', probability: 0.3 },
+      { name: 'empty', probability: 0.3 },
+    ]
+    const run = layerOf(rules).names(200)
+
+    expect(layerOf(rules).names(200)).toEqual(run)
+    expect(layerOf(rules, 2).names(200)).not.toEqual(run)
+    expect(new Set(run)).toEqual(new Set(['hang', 'empty', 'truthful']))
+  })
+
+  it('end after their duration, to the millisecond', () => {
+    const { clock, layer, trigger } = layerOf([{ name: 'hang', durationSeconds: 60 }])
+    expect(layer.active()[0]?.endsAt).toEqual(new Date(START.getTime() + 60_000))
+
+    clock.advance(59_999)
+    expect(trigger()?.name).toBe('hang')
+    clock.advance(1)
+    expect(trigger()).toBeUndefined()
+    expect(layer.active()).toEqual([])
+    expect(layer.remove('hang')).toBe(0)
+  })
 })

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest'
 import { systemClock } from '../../../src/platform/base/clock.ts'
 import { QueueUnavailableError } from '../../../src/platform/queue/queue-errors.ts'
 import { until } from '../../support/until.ts'
-import { aQueue, createSystems, FAST_WORK, untilCounts } from './queue-fixtures.ts'
+import { aQueue, createSystems, FAST_WORK } from './queue-fixtures.ts'
 import { describeOwnRedis } from './queue-stores.ts'
 import type { TestStore } from './test-store.ts'
 
@@ -13,20 +13,6 @@ describeOwnRedis('a queue', (store) => {
   afterEach(async () => {
     await systems.closeAll()
     for (const order of MENDING) await store().ask(order)
-  })
-
-  it('keeps all keys in one hash tag', async () => {
-    const system = systems.open()
-    const queue = aQueue()
-    await store().wipe()
-    await system.work(queue, async () => undefined)
-    await system.enqueue(queue, { payload: {}, id: 'one' })
-    await untilCounts(system, queue, { completed: 1 })
-
-    const keys = (await store().ask('KEYS *')) as string[]
-
-    expect(keys.length).toBeGreaterThan(5)
-    expect(keys.filter((key) => !key.startsWith('{farewatch}:'))).toEqual([])
   })
 
   it('warns at start if Redis may evict jobs or the clock is wrong', async () => {
@@ -40,23 +26,6 @@ describeOwnRedis('a queue', (store) => {
       warnings.filter((line) => line.includes('set maxmemory-policy to noeviction')),
     ).toHaveLength(1)
     expect(warnings.filter((line) => line.includes('clock differs'))).toHaveLength(1)
-  })
-
-  it('runs jobs again after a restart that lost everything', async () => {
-    const system = systems.open()
-    const queue = aQueue()
-    let ran = 0
-    await system.start()
-    await system.work(queue, async () => {
-      ran += 1
-    })
-
-    await store().restart()
-
-    await until('a later job ran', async () => {
-      await system.enqueue(queue, { payload: {}, id: 'x' }).catch(() => undefined)
-      return ran > 0
-    })
   })
 
   it('reports a wrong password without printing it', async () => {

@@ -63,22 +63,6 @@ describeStores('the job schedulers of a queue', (store) => {
     ])
   })
 
-  it('are written again after the store has lost them', async () => {
-    const queue = aQueue()
-    const system = systems.open()
-    const wanted = [every('a', HOUR_MS), by('b', '0 4 * * *')]
-    const ran: string[] = []
-    await system.work(queue, async (_, { name }) => void ran.push(name))
-    await system.reconcile(queue, wanted)
-    await until('the first run', () => ran.length === 1)
-
-    await store().wipe()
-
-    expect(await system.reconcile(queue, wanted)).toEqual(['a', 'b'])
-    await until('one more run', () => ran.length === 2)
-    expect(await system.schedulers(queue)).toHaveLength(2)
-  })
-
   it('give each job exactly the due time of its pattern', async () => {
     const queue = aQueue()
     const system = systems.open()
@@ -97,27 +81,6 @@ describeStores('the job schedulers of a queue', (store) => {
     await until('four runs', () => dueMs.length >= 4)
 
     expect(new Set(dueMs)).toEqual(new Set([0]))
-  })
-
-  it('go on while one run lasts longer than its interval', async () => {
-    const queue = aQueue()
-    const system = systems.open()
-    const long = Promise.withResolvers<void>()
-    onTestFinished(() => long.resolve())
-    const due: number[] = []
-    await system.work(
-      queue,
-      async (_, { dueAt }) => {
-        due.push(dueAt.getTime())
-        if (due.length === 1) await long.promise
-      },
-      { concurrency: 2 },
-    )
-
-    await system.reconcile(queue, [every('a', 300)])
-    await until('three more runs', () => due.length >= 4)
-
-    expect(new Set(due).size).toBe(due.length)
   })
 
   it('make the next due time although the worker of one has died in it', async () => {
@@ -145,27 +108,6 @@ describeStores('the job schedulers of a queue', (store) => {
 
     expect(received).toContain(due[0])
     expect(new Set(received).size).toBe(received.length)
-  })
-
-  it('come soon again after a clock that was ahead was set back', async () => {
-    const queue = aQueue()
-    const system = systems.open()
-    const wanted = [every('a', 60_000), by('b', '0 * * * *')]
-    const now = new Date()
-    setClock(new Date(now.getTime() + 24 * HOUR_MS))
-    await system.reconcile(queue, wanted)
-    const ahead = await system.schedulers(queue)
-
-    setClock(now)
-    await system.reconcile(queue, wanted)
-
-    const dueInMs = (await system.schedulers(queue)).map(({ nextDueAt }) => {
-      return nextDueAt.getTime() - now.getTime()
-    })
-    expect(ahead.every(({ nextDueAt }) => nextDueAt.getTime() > now.getTime() + 23 * HOUR_MS)).toBe(
-      true,
-    )
-    expect(Math.max(...dueInMs)).toBeLessThanOrEqual(HOUR_MS)
   })
 
   it('run once for all due times over which the clock was set forward', async () => {

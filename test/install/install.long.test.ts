@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readFile, readlink, rm, writeFile } from 'node:fs/promises'
@@ -88,31 +87,6 @@ describe('the install before a script', () => {
     expect(existsSync(path.join(folder, 'node_modules/kept'))).toBe(true)
   })
 
-  it('installs again, and as much as before, after a change of package-lock.json', async () => {
-    const { run, npm, folder } = await aCheckout()
-    await run('all')
-    await writeFile(path.join(folder, 'package-lock.json'), '{}')
-
-    await run('run')
-
-    expect(await npm()).toEqual({ runs: 2, last: expect.not.stringContaining('--omit') as string })
-  })
-
-  it('replaces a tree that npm or a person left without its stamp', async () => {
-    const { run, folder } = await aCheckout()
-    await mkdir(path.join(folder, 'node_modules'))
-    await writeFile(path.join(folder, 'node_modules/half'), '')
-    await writeFile(path.join(folder, 'fail'), '')
-    expect(await run('run')).toBe(1)
-    expect(existsSync(path.join(folder, 'node_modules/half'))).toBe(false)
-    await writeFile(path.join(folder, 'node_modules/half'), '')
-    await rm(path.join(folder, 'fail'))
-
-    expect(await run('run')).toBe(0)
-
-    expect(existsSync(path.join(folder, 'node_modules/half'))).toBe(false)
-  })
-
   it('waits for an install that is under way, says so, and has nothing left to do', async () => {
     const checkout = await aCheckout()
     const { install, goOn } = await held(checkout)
@@ -148,23 +122,6 @@ describe('the install before a script', () => {
       expect((await checkout.npm()).runs).toBe(2)
     },
   )
-
-  it('ends with the shell that started it, to which npm alone passed a signal', async () => {
-    const { folder, npm } = await aCheckout()
-    await writeFile(path.join(folder, 'hold'), '')
-    const shell = spawn('sh', ['-c', `"${process.execPath}" bin/install.mjs run && true`], {
-      cwd: folder,
-      env: { PATH: `${folder}/tools:/usr/bin:/bin` },
-      stdio: 'ignore',
-    })
-    await until('npm', async () => (await npm()).runs === 1)
-
-    shell.kill('SIGTERM')
-
-    await once(shell, 'exit')
-    await until('the end', () => !existsSync(path.join(folder, '.install-lock')))
-    expect(existsSync(path.join(folder, 'node_modules/.install-stamp'))).toBe(false)
-  })
 
   it('leaves after kill -9 a lock that holds until its npm has ended', async () => {
     const checkout = await aCheckout()
