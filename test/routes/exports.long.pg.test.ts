@@ -1,15 +1,11 @@
 import { once } from 'node:events'
-import net from 'node:net'
 import { Readable } from 'node:stream'
 import { parse } from 'csv-parse/sync'
 import { describe, expect } from 'vitest'
-import { type Database, type Db, sql } from '../../src/platform/db/database.ts'
+import { type Db, sql } from '../../src/platform/db/database.ts'
 import { exportRoutes, type RouteExport } from '../../src/routes/read/export-routes.ts'
-import { bearer, newKeyText, startApi } from '../support/api-server.ts'
-import { startFarewatch } from '../support/child-process.ts'
 import { countQueries, it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
-import { fetchedAt, routes, sync } from './sync-fixtures.ts'
+import { routes, sync } from './sync-fixtures.ts'
 
 type Line = Record<string, string>
 
@@ -48,18 +44,6 @@ function pairsOf(rows: readonly Line[]): string[] {
   return rows.map((row) => `${row.departure_id}-${row.destination_id}`)
 }
 
-async function listenTo({ db }: Database): Promise<{ url: string; port: number; key: string }> {
-  const url = await startApi(db)
-  return { url, port: Number(new URL(url).port), key: await newKeyText(db) }
-}
-
-async function connectionsOf(db: Db, name: string): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) from pg_stat_activity where application_name = ${name} and datname = current_database()
-  `.execute(db)
-  return rows[0]?.count ?? -1
-}
-
 describe('exports', () => {
   it('every format has the rows of routes_as_of, in the order of the ids', async ({ db }) => {
     await seed(db, MANY)
@@ -78,28 +62,6 @@ describe('exports', () => {
     expect(json).toEqual(JSON.parse(JSON.stringify(rows)))
     expect(Object.keys(csv[0] ?? {})).toEqual(Object.keys(rows[0] ?? {}))
     expect(pairsOf(csv)).toEqual(rows.map((row) => `${row.departure_id}-${row.destination_id}`))
-  })
-
-  it('an export of available routes alone skips all others, however few are available', async ({
-    db,
-  }) => {
-    await seed(db, MANY)
-    await sync(db, routes('HUB-HUBD7', 'HUB-HUBD11000'), { list: 'with-availability' })
-
-    const rows = await csvRows(db, { onlyAvailable: true })
-
-    expect(pairsOf(rows)).toEqual(['HUB-HUBD11000', 'HUB-HUBD7'])
-    expect(rows.map((row) => row.available)).toEqual(['true', 'true'])
-  })
-
-  it('an export of a past instant is the same whenever it is made', async ({ db }) => {
-    const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD'))).runId)
-    const once = await textOf(db, { format: 'csv', asOf: first })
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-
-    expect(await textOf(db, { format: 'csv', asOf: first })).toBe(once)
-    expect(pairsOf(await csvRows(db))).toEqual(['PMI-BCN', 'PMI-MAD'])
-    expect(pairsOf(await csvRows(db, { asOf: new Date('2000-01-01') }))).toEqual([])
   })
 
   it.for([
@@ -137,77 +99,5 @@ describe('exports', () => {
     await once(stream, 'close')
     expect(queries()).toBeLessThanOrEqual(6)
     expect(database.pool.idleCount).toBe(database.pool.totalCount)
-  })
-})
-
-describe('the CSV endpoint', () => {
-  it('the endpoint sends the export as CSV in UTF-8', async ({ database }) => {
-    const { url, key } = await listenTo(database)
-    await sync(database.db, routes('PMI-MAD', 'PMI-BCN'))
-
-    const response = await fetch(`${url}/api/v1/data/routes/csv`, { headers: bearer(key) })
-
-    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
-    expect(await response.text()).toBe(await textOf(database.db, { format: 'csv' }))
-  })
-
-  it('the endpoint frees its connection when the client is killed halfway', async ({
-    database,
-  }) => {
-    const { port, key } = await listenTo(database)
-    await seed(database.db, 3 * MANY)
-    const queries = countQueries(database)
-    const client = net.connect(port, '127.0.0.1')
-    client.write(
-      `GET /api/v1/data/routes/csv?departure=HUB&accessToken=${key} HTTP/1.1\r\nhost: localhost\r\n\r\n`,
-    )
-    await once(client, 'data')
-    client.pause()
-
-    client.resetAndDestroy()
-
-    const { pool } = database
-    await until('an idle pool', () => queries() >= 2 && pool.idleCount === pool.totalCount)
-    expect(pool.waitingCount).toBe(0)
-  })
-})
-
-describe('farewatch routes export', () => {
-  it('the command exits with 0 and leaves no connection when its reader stops', async ({
-    db,
-    databaseUrl,
-  }) => {
-    await seed(db, 5 * MANY)
-    const command = startFarewatch(['routes', 'export'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
-    })
-    const { stdout } = command.child
-    if (stdout === null) throw new Error('the command has no output')
-    await once(stdout, 'data')
-
-    stdout.destroy()
-
-    expect(await command.ended).toBe(0)
-    expect(command.stderr()).toBe('')
-    await until('no connection', async () => (await connectionsOf(db, 'farewatch export')) === 0)
-  })
-
-  it('the command writes one list of one instant in one format', async ({ db, databaseUrl }) => {
-    const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD', 'PMI-BCN'))).runId)
-    const listed = await sync(db, routes('PMI-BCN'), { list: 'with-availability' })
-    await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ'))
-    const then = await fetchedAt(db, listed.runId)
-    const args = ['routes', 'export', '--format', 'json', '--list', 'with-availability']
-
-    const command = startFarewatch([...args, '--as-of', then.toISOString()], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
-    })
-
-    expect(await command.ended).toBe(0)
-    expect(JSON.parse(command.stdout())).toMatchObject([
-      { departure_id: 'PMI', destination_id: 'BCN', since: first.toISOString(), available: true },
-    ])
   })
 })
