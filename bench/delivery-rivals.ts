@@ -2,7 +2,11 @@
 import { Pool } from 'undici'
 import { type App, openQueue } from '../src/app/app.ts'
 import { targetPolicyOf } from '../src/app/settings-for.ts'
-import { createOpenTarget, type SealedEndpoint } from '../src/delivery/endpoints/sealer.ts'
+import {
+  createOpenTarget,
+  SEALED_ENDPOINT,
+  type SealedEndpoint,
+} from '../src/delivery/endpoints/sealer.ts'
 import { createTransport } from '../src/delivery/formats/transport.ts'
 import { createWebhookFormat } from '../src/delivery/formats/webhook.ts'
 import { readRecords } from '../src/feeds/watch-feed-queries.ts'
@@ -54,12 +58,12 @@ export async function jobPerDelivery(
   const openTarget = createOpenTarget(app.sealer)
   const queue = openQueue(app)
   await queue.start()
-  const { promise: done, resolve } = Promise.withResolvers<void>()
+  const { promise: done, resolve, reject } = Promise.withResolvers<void>()
   let left = ids.length
   const deliver = async (id: string) => {
     const { rows } = await sql<NaiveRow>`
-      select e.id, e.target, e.secret, '{}'::bytea[] as "previousSecrets", e.reseller_id as "resellerId", d.seq,
-             d.previous_seq as "previousSeq", d.recorded_at as "recordedAt"
+      select ${SEALED_ENDPOINT}, e.reseller_id as "resellerId", d.seq, d.previous_seq as "previousSeq",
+             d.recorded_at as "recordedAt"
         from delivery d join webhook_endpoint e on e.id = d.endpoint_id where d.id = ${id}
     `.execute(db)
     const [row] = rows
@@ -85,7 +89,9 @@ export async function jobPerDelivery(
     left -= 1
     if (left === 0) resolve()
   }
-  await queue.work<{ id: string }>(QUEUE, ({ id }) => deliver(id), { concurrency: CONNECTIONS })
+  await queue.work<{ id: string }>(QUEUE, ({ id }) => deliver(id).catch(reject), {
+    concurrency: CONNECTIONS,
+  })
   await measure(async () => {
     // As many jobs are added at a time as run at a time.
     for (let i = 0; i < ids.length; i += CONNECTIONS) {

@@ -162,16 +162,6 @@ async function ask(
   return { rows, firstMs }
 }
 
-/** The floor of a large answer: its rows by COPY, which the server writes and no client parses. */
-async function copyMs(database: Database, statement: string): Promise<number> {
-  const select = statement.trim().replace(/;$/, '')
-  return timeOf(() =>
-    asAnalyst(database, async (session) => {
-      for await (const _ of session.copyOut(`copy (${select}) to stdout`));
-    }),
-  )
-}
-
 const LARGE = 10_000
 
 /** Prints the median of some rounds after a first one. Returns the plan where it reads a feed whole or misses its goal. */
@@ -187,10 +177,7 @@ async function measure(
     times.push(await timeOf(async () => ({ firstMs } = await ask(database, statement))))
   }
   const cpuMs = ((await cpuOf(database.db)) - cpu) / ROUNDS
-  const note =
-    rows < LARGE
-      ? ''
-      : `, first rows after ${firstMs.toFixed(0)}, COPY ${(await copyMs(database, statement)).toFixed(0)}`
+  const note = rows < LARGE ? '' : `, first rows after ${firstMs.toFixed(0)}`
   print(name, times, { goalMs, rows, cpuMs, note })
   const plan = await runPlan(database.db, statement)
   const isSlow = times.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0

@@ -16,7 +16,6 @@ const EXAMPLE =
 export class SandboxRoutesFileError extends AppError {
   override readonly name = 'SandboxRoutesFileError'
   override readonly code = 'sandbox.routes_file'
-  override readonly retryable = false
   readonly path: string
 
   constructor(path: string, reason: string, options?: ErrorOptions) {

@@ -62,7 +62,6 @@ export interface CheckedRule {
 export class SandboxFaultError extends AppError {
   override readonly name = 'SandboxFaultError'
   override readonly code = 'sandbox.fault_rule'
-  override readonly retryable = false
 }
 
 const MAX_RULES = 1000

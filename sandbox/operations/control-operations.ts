@@ -55,7 +55,6 @@ export function controlOperations(server: FastifyInstance, deps: ControlDeps): v
 export class ControlQueryError extends AppError {
   override readonly name = 'ControlQueryError'
   override readonly code = 'request.invalid'
-  override readonly retryable = false
   readonly statusCode: 400 | 404
 
   constructor(message: string, statusCode: 400 | 404 = 400) {

@@ -84,12 +84,11 @@ export function createAdminServer(deps: AdminDeps): HttpServer {
     ])
     return { status, checks: [...checks, ...stores], warnings }
   })
-  server.get('/metrics', async ({ headers }, reply) => {
+  server.get('/metrics', async (_request, reply) => {
     await setProcessGauges(app, deps.work(), deps.queue)
     const withSystem = await deps.systemGauges.refresh()
-    const { accept = '' } = headers
-    const { type, text } = await renderMetrics(app.metrics, { withSystem, accept })
-    return reply.type(type).send(text)
+    reply.type(app.metrics.registry.contentType)
+    return renderMetrics(app.metrics, { withSystem })
   })
   return server
 }

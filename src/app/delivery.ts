@@ -8,8 +8,7 @@ import {
   type OperatorEvent,
 } from '../delivery/endpoints/operator-events.ts'
 import { createOpenTarget } from '../delivery/endpoints/sealer.ts'
-import { createChatFormat } from '../delivery/formats/chat.ts'
-import { CHATS } from '../delivery/formats/chats.ts'
+import { CHATS, createChatFormat } from '../delivery/formats/chats.ts'
 import { createEmailFormat } from '../delivery/formats/email.ts'
 import type { Format, Message } from '../delivery/formats/format.ts'
 import { createMailer } from '../delivery/formats/mailer.ts'

@@ -91,10 +91,7 @@ export function createApi(send: Send): Api {
       )
       const response = await send(`${ROOT}${filled}${searchOf(query)}`, {
         method,
-        headers: {
-          ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-        },
+        headers: headersFor({ reseller, body }),
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
       if (response.status === 204) return undefined as never
@@ -102,6 +99,14 @@ export function createApi(send: Send): Api {
       if (response.ok && answer !== undefined) return answer as never
       throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(response)
     },
+  }
+}
+
+/** The headers of a request in the name of a reseller, if one is given, and of its body. */
+export function headersFor({ reseller, body }: Pick<Call, 'reseller' | 'body'>) {
+  return {
+    ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
   }
 }
 
@@ -133,7 +138,6 @@ const PREDICATE = /^(must|is) /
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
-  override readonly retryable = false
 
   constructor({ code, title, detail = title, pointer = '' }: Problem) {
     const subject = pointer.slice(1).replaceAll('/', '.')
@@ -146,7 +150,6 @@ export class ApiProblem extends AppError {
 class OtherAnswerError extends AppError {
   override readonly name = 'OtherAnswerError'
   override readonly code = 'cli.other_answer'
-  override readonly retryable = false
 
   constructor({ url, status }: Response) {
     const at = URL.parse(url)?.origin ?? 'the server'

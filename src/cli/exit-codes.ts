@@ -40,7 +40,6 @@ export function exitOfWarnings(warnings: readonly { readonly level: string }[]):
 export class UsageError extends AppError {
   override readonly name = 'UsageError'
   override readonly code = 'cli.usage'
-  override readonly retryable = false
 }
 
 /** The process exits after this time even when its orderly stop hangs, as on a frozen store. */

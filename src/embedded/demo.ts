@@ -40,13 +40,10 @@ const SPEED = 60
 const SAVE_MS = 5_000
 
 interface StoredWorld {
-  readonly seed: number
-  readonly speed: number
   /** World time at which the demonstration began. All times are ISO 8601. */
   readonly storyAt: string
+  /** Where the world goes on. While it runs, that is where it will be at the next save. */
   readonly worldTime: string
-  /** Real time at `worldTime`; null if the world has stopped. */
-  readonly runsAt: string | null
 }
 
 interface DemoWorld {
@@ -64,31 +61,28 @@ interface DemoWorld {
  */
 export async function openDemoWorld(home: string, clock: Clock): Promise<DemoWorld> {
   const file = path.join(home, 'sandbox.json')
-  const opened = clock.now().getTime()
-  const stored = (await readWorld(file, opened)) ?? newWorld(new Date(opened))
-  const { seed, speed, runsAt, storyAt } = stored
-  const lostMs = runsAt === null ? 0 : Math.min(Math.max(0, opened - Date.parse(runsAt)), SAVE_MS)
-  const startMs = Date.parse(stored.worldTime) + lostMs * speed
+  const opened = clock.now()
+  const { storyAt, worldTime } = (await readWorld(file)) ?? newWorld(opened)
+  const worldStart = new Date(worldTime)
   let saved: Promise<void> = Promise.resolve()
-  const save = (isRunning: boolean) => {
-    const now = clock.now()
-    const worldTime = new Date(startMs + (now.getTime() - opened) * speed).toISOString()
-    const world = { ...stored, worldTime, runsAt: isRunning ? now.toISOString() : null }
+  const save = (aheadMs: number) => {
+    const ranMs = clock.now().getTime() - opened.getTime() + aheadMs
+    const reached = new Date(worldStart.getTime() + ranMs * SPEED)
+    const world = { storyAt, worldTime: reached.toISOString() }
     saved = saved.catch(() => undefined).then(() => writeWorld(file, world))
     return saved
   }
-  await save(true)
-  const saving = setInterval(() => void save(true).catch(() => undefined), SAVE_MS).unref()
+  await save(SAVE_MS)
+  const saving = setInterval(() => void save(SAVE_MS).catch(() => undefined), SAVE_MS).unref()
   const stop = () => {
     clearInterval(saving)
-    return save(false)
+    return save(0)
   }
-  return { seed, speed, worldStart: new Date(startMs), storyAt: new Date(storyAt), stop }
+  return { seed: SEED, speed: SPEED, worldStart, storyAt: new Date(storyAt), stop }
 }
 
 function newWorld(now: Date): StoredWorld {
-  const worldTime = now.toISOString()
-  return { seed: SEED, speed: SPEED, storyAt: worldTime, worldTime, runsAt: null }
+  return { storyAt: now.toISOString(), worldTime: now.toISOString() }
 }
 
 async function writeWorld(file: string, world: StoredWorld): Promise<void> {
@@ -99,33 +93,17 @@ async function writeWorld(file: string, world: StoredWorld): Promise<void> {
 }
 
 /** Undefined if there is no file, or it is not such a file: then a new world begins. */
-async function readWorld(file: string, nowMs: number): Promise<StoredWorld | undefined> {
+async function readWorld(file: string): Promise<StoredWorld | undefined> {
   const text = (await readFile(file, 'utf8').catch(undefinedIfMissing)) ?? ''
   try {
-    const stored = JSON.parse(text) ?? {}
-    const { seed, speed, storyAt, worldTime, runsAt } = withTimes(stored, nowMs)
-    const isValid =
-      Number.isInteger(seed) &&
-      speed > 0 &&
-      [storyAt, worldTime, runsAt ?? worldTime].every((time) => !Number.isNaN(Date.parse(time)))
-    return isValid ? { seed, speed, storyAt, worldTime, runsAt } : undefined
+    const { storyAt, worldTime } = JSON.parse(text) ?? {}
+    return [storyAt, worldTime].some((time) => Number.isNaN(Date.parse(time)))
+      ? undefined
+      : { storyAt, worldTime }
   } catch (err) {
     if (err instanceof SyntaxError) return undefined
     throw err
   }
-}
-
-/** The world of version 0.1 ran while it was down, and its file has the real time of its beginning alone. */
-function withTimes(
-  stored: StoredWorld & { readonly startedAt?: string },
-  nowMs: number,
-): StoredWorld {
-  const { startedAt, speed } = stored
-  if (startedAt === undefined) return stored
-  const startedMs = Date.parse(startedAt)
-  const world = new Date(startedMs + (nowMs - startedMs) * speed)
-  const worldTime = Number.isNaN(world.getTime()) ? '' : world.toISOString()
-  return { ...stored, storyAt: startedAt, worldTime, runsAt: null }
 }
 
 /** Finds the demo reseller or creates it. Safe to call in several processes at once. */
@@ -204,15 +182,12 @@ export async function saveFlightToTry(db: Db, flightId: string | undefined): Pro
 const flightOf = ({ entry }: Watch) => entry.question?.flightId ?? ''
 
 const referenceOf = (flightId: string) => `demo-${flightId}`
-/** Version 0.1 numbered them. */
-const REFERENCE_OF_0_1 = /^demo-\d\d$/
 
 /** An edited watch has another flight than its reference says, or a setting. */
 function isSeeded(watch: Watch): boolean {
   const { entry, pausedAt } = watch
-  const isNamed = entry.reference === referenceOf(flightOf(watch))
   return (
-    (isNamed || REFERENCE_OF_0_1.test(entry.reference)) &&
+    entry.reference === referenceOf(flightOf(watch)) &&
     entry.question?.returnFlightId === null &&
     pausedAt === null &&
     SETTING_FIELDS.every((field) => (fieldValue(entry, field) ?? null) === field.default)

@@ -125,8 +125,7 @@ begin
     select format('schema %I', nspname) from pg_namespace
      where nspowner = 10 and nspname !~ '^pg_' and nspname <> 'information_schema'
     union all
-    select format('%s %s', case relkind when 'v' then 'view' when 'm' then 'materialized view' when 'S' then 'sequence'
-                                        else 'table' end, oid::regclass)
+    select format('table %s', oid::regclass)
       from pg_class c
      where relowner = 10 and relkind in ('r', 'p', 'v', 'm', 'S') and ${ours('relnamespace')}
        -- A sequence of a column follows its table.

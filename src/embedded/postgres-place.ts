@@ -18,8 +18,8 @@ export interface Place {
   /** Version 0.1 makes this folder, with an entry for each of its processes. */
   readonly usersOf01: string
   readonly portFile: string
-  /** The output of the server before its own log begins. */
-  readonly startLog: string
+  /** The output of the server. */
+  readonly log: string
   /** The process that has locked this file owns the data. */
   readonly lock: string
   readonly binaries: Binaries
@@ -70,7 +70,7 @@ function placeIn(base: Pick<Place, 'home' | 'directory' | 'binaries' | 'user'>):
     ownerPasswordFile: join(directory, 'owner-password'),
     usersOf01: join(directory, 'users'),
     portFile: join(directory, 'port'),
-    startLog: join(directory, 'start.log'),
+    log: join(directory, 'server.log'),
     lock: join(directory, 'owner.lock'),
   }
 }

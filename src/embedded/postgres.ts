@@ -26,7 +26,7 @@ import {
 import { findData, findPlace, type Place } from './postgres-place.ts'
 import { isShared } from './root-place.ts'
 import { findPostmaster, poll, postgresProcessesIn, stopServer } from './server-process.ts'
-import { choosePort, hasEnded, startServer, tailOfLogs } from './start-server.ts'
+import { choosePort, hasEnded, startServer, tailOfLog } from './start-server.ts'
 
 /** What a server does now. The reason of a server that died is the end of its log. */
 export type ServerState =
@@ -238,14 +238,14 @@ function superviseServer(
     const answer = await pingServer(url, log)
     if (answer.kind === 'answers') return answer
     if (!hasEnded(server)) return { kind: 'silent', reason: answer.reason }
-    return { kind: 'died', reason: nameFullDisk(await tailOfLogs(place)) }
+    return { kind: 'died', reason: nameFullDisk(await tailOfLog(place)) }
   }
   const explain = async (err: unknown) => {
     if (await isDeleted(place)) {
       return new EmbeddedPostgresError('deleted', deletedText(place), { cause: err })
     }
     if (err instanceof AppError || !isDatabaseUnavailable(err)) return err
-    const last = await tailOfLogs(place)
+    const last = await tailOfLog(place)
     const message = `the embedded PostgreSQL in ${place.directory} failed: ${messageOf(err)}. Its log ends:\n${last}`
     return new EmbeddedPostgresError('silent', message, { cause: err })
   }

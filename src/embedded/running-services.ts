@@ -91,7 +91,6 @@ export async function readKeyFile(file: string): Promise<string> {
 class NoKeyFileError extends AppError {
   override readonly name = 'NoKeyFileError'
   override readonly code = 'embedded.no_key_file'
-  override readonly retryable = false
 
   constructor(file: string) {
     super(

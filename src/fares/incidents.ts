@@ -371,7 +371,6 @@ export async function followDisappeared(tx: Tx, kinds: readonly HeldKind[]): Pro
 export class NoIncidentError extends AppError {
   override readonly name = 'NoIncidentError'
   override readonly code = 'incident.none_open'
-  override readonly retryable = false
 
   constructor(kind: MassKind) {
     super(`no ${kind} is open`)

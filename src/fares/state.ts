@@ -294,7 +294,6 @@ export function withoutInstants(state: FareState): FareState {
 class FareStateError extends AppError {
   override readonly name = 'FareStateError'
   override readonly code = 'verify.state_malformed'
-  override readonly retryable = false
 
   constructor(part: string) {
     super(`the stored state of a fare is malformed: ${part} is missing`)

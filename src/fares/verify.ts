@@ -4,13 +4,12 @@ import { AppError } from '../platform/base/errors.ts'
 import type { UnknownReason } from '../platform/base/kinds.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { pausedForMs } from '../platform/db/pauses.ts'
-import { inTransaction, isAhead } from '../platform/db/transaction.ts'
+import { isAhead } from '../platform/db/transaction.ts'
 import { pay } from '../schedule/claim.ts'
 import { STALE_SECONDS } from '../schedule/due.ts'
-import { reserveSlots } from '../upstream/budget/reserve-slots.ts'
 import {
+  reserveOne,
   type Skew,
-  skewOf,
   type TakenSlot,
   takeSlot,
   waitForSlot,
@@ -56,11 +55,8 @@ interface SlotQueueDeps {
 /** The number of a reseller, or the text that stands for another caller. */
 export type CallerKey = number | string
 
-/**
- * Takes a slot for a check that these callers wait for; the first pays for it. More callers may join while it
- * waits.
- */
-type TakeSlotFor = (callers: ReadonlySet<CallerKey>, signal: AbortSignal) => Promise<TakenSlot>
+/** Takes a slot for a check that a caller waits for, and pays for. */
+type TakeSlotFor = (caller: CallerKey, signal: AbortSignal) => Promise<TakenSlot>
 
 /**
  * Creates the queue in which this process's on-demand checks wait for slots. Callers take turns, so that the many
@@ -72,11 +68,11 @@ type TakeSlotFor = (callers: ReadonlySet<CallerKey>, signal: AbortSignal) => Pro
 export function createSlotQueue(deps: SlotQueueDeps): TakeSlotFor {
   const queue = createRoundRobin()
   const { clock, timeoutMs } = deps
-  return async (callers, signal) => {
+  return async (caller, signal) => {
     const endMs = clock.now().getTime() + timeoutMs
     for (;;) {
-      const { slot, ...skew } = await queue(callers, () =>
-        reserveUntil(deps, { resellerId: resellerOf(callers), endMs }, signal),
+      const { slot, ...skew } = await queue(caller, () =>
+        reserveUntil(deps, { caller, endMs }, signal),
       )
       const taken = await waitForSlot(slot, { ...skew, clock, signal })
       if (taken !== undefined) return taken
@@ -84,13 +80,8 @@ export function createSlotQueue(deps: SlotQueueDeps): TakeSlotFor {
   }
 }
 
-function resellerOf(callers: ReadonlySet<CallerKey>): number | null {
-  const [first] = callers
-  return typeof first === 'number' ? first : null
-}
-
 interface Waiting {
-  readonly callers: ReadonlySet<CallerKey>
+  readonly caller: CallerKey
   readonly start: () => void
 }
 
@@ -98,18 +89,14 @@ interface Waiting {
  * Runs one piece of work at a time. The next is that of the caller whose last turn is longest ago, and of the work
  * of one caller that which has waited longest.
  */
-function createRoundRobin(): <T>(
-  callers: ReadonlySet<CallerKey>,
-  work: () => Promise<T>,
-) => Promise<T> {
+function createRoundRobin(): <T>(caller: CallerKey, work: () => Promise<T>) => Promise<T> {
   const waiting: Waiting[] = []
   const lastServed = new Map<CallerKey, number>()
   let served = 0
   let isBusy = false
 
   /** A caller without a turn since the queue was last empty comes first. */
-  const lastServedOf = ({ callers }: Waiting) =>
-    Math.min(...[...callers].map((caller) => lastServed.get(caller) ?? 0))
+  const lastServedOf = ({ caller }: Waiting) => lastServed.get(caller) ?? 0
 
   function startNext(): void {
     const [next] = waiting.toSorted((a, b) => lastServedOf(a) - lastServedOf(b))
@@ -122,11 +109,11 @@ function createRoundRobin(): <T>(
     next.start()
   }
 
-  return async (callers, work) => {
-    if (isBusy) await new Promise<void>((start) => waiting.push({ callers, start }))
+  return async (caller, work) => {
+    if (isBusy) await new Promise<void>((start) => waiting.push({ caller, start }))
     isBusy = true
     served += 1
-    for (const caller of callers) lastServed.set(caller, served)
+    lastServed.set(caller, served)
     try {
       return await work()
     } finally {
@@ -137,21 +124,18 @@ function createRoundRobin(): <T>(
 
 async function reserveUntil(
   { db, clock, requestsPerSecond, timeoutMs }: SlotQueueDeps,
-  { resellerId, endMs }: { readonly resellerId: number | null; readonly endMs: number },
+  { caller, endMs }: { readonly caller: CallerKey; readonly endMs: number },
   signal: AbortSignal,
 ): Promise<Skew & { readonly slot: Date }> {
+  const payers = typeof caller === 'number' ? [{ resellerId: caller, part: 1 }] : []
   const pauseMs = Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, 1_000 / requestsPerSecond))
   for (;;) {
     signal.throwIfAborted()
-    const reserved = await inTransaction(db, async (tx) => {
-      const askedMs = clock.now().getTime()
-      const { slots, now } = await reserveSlots(tx, { requestsPerSecond, wanted: 1, lane: true })
-      const [slot] = slots
-      if (slot === undefined) return undefined
-      await pay(tx, [{ payers: resellerId === null ? [] : [{ resellerId, part: 1 }], vdue: null }])
-      return { slot, ...skewOf(now, { clock, askedMs }) }
-    })
-    if (reserved !== undefined) return reserved
+    const request = { requestsPerSecond, lane: true }
+    const { slot, ...skew } = await reserveOne(db, clock, request, (tx) =>
+      pay(tx, [{ payers, vdue: null }]),
+    )
+    if (slot !== undefined) return { slot, ...skew }
     if (clock.now().getTime() + pauseMs > endMs) throw new NoSlotError(timeoutMs)
     await clock.sleep(pauseMs, signal)
   }
@@ -476,7 +460,7 @@ async function findTrackedFare(db: Db, question: Question): Promise<number | nul
 /** Verifies fares for callers that wait for the answer. */
 export interface OnDemand {
   /**
-   * The call continues when its caller disconnects: other callers may share it, and a tracked fare records it.
+   * The call continues when its caller disconnects: a tracked fare records it, and `maxAge` finds it.
    * Callers take turns for the slots of the budget; equal keys are one caller.
    */
   verify(question: Question, caller: CallerKey): Promise<VerifyResult>
@@ -492,13 +476,6 @@ export interface OnDemandDeps extends VerifyDeps {
 /** Clients give up after about 30 s. A slot lies up to 5 s ahead, and the upstream may take 10 s to answer. */
 const SLOT_TIMEOUT_MS = 10_000
 
-/** A call in progress, and the callers that wait for it. */
-interface SharedCall {
-  readonly callers: Set<CallerKey>
-  readonly result: Promise<VerifyResult>
-}
-
-/** Equal questions that overlap in this process share one call and its result. */
 export function createOnDemand(options: OnDemandDeps): OnDemand {
   const { slotTimeoutMs: timeoutMs = SLOT_TIMEOUT_MS, ...deps } = options
   const { db, clock, rules } = deps
@@ -506,10 +483,10 @@ export function createOnDemand(options: OnDemandDeps): OnDemand {
   const queue = createSlotQueue({ db, clock, requestsPerSecond, timeoutMs })
   const ending = new AbortController()
   const { signal } = ending
-  const inFlight = new Map<string, SharedCall>()
+  const inFlight = new Set<Promise<VerifyResult>>()
 
-  async function call(question: Question, callers: ReadonlySet<CallerKey>): Promise<VerifyResult> {
-    const takeSlot = (ending: AbortSignal) => queue(callers, ending)
+  async function call(question: Question, caller: CallerKey): Promise<VerifyResult> {
+    const takeSlot = (ending: AbortSignal) => queue(caller, ending)
     try {
       const { result } = await verifyOnDemand({ ...deps, takeSlot }, question, signal)
       return result
@@ -523,20 +500,13 @@ export function createOnDemand(options: OnDemandDeps): OnDemand {
 
   return {
     verify: (question, caller) => {
-      const key = questionKey(question)
-      const running = inFlight.get(key)
-      if (running !== undefined) {
-        running.callers.add(caller)
-        return running.result
-      }
-      const callers = new Set<CallerKey>([caller])
-      const result = call(question, callers).finally(() => inFlight.delete(key))
-      inFlight.set(key, { callers, result })
+      const result = call(question, caller).finally(() => inFlight.delete(result))
+      inFlight.add(result)
       return result
     },
     close: async () => {
       ending.abort()
-      await Promise.allSettled([...inFlight.values()].map(({ result }) => result))
+      await Promise.allSettled(inFlight)
     },
   }
 }

@@ -201,27 +201,25 @@ export async function appendWatchDrafts(tx: Tx): Promise<number> {
   return count
 }
 
-/** Deletes up to `batch` records of the feed of a reseller, with the events that no other feed has. Returns how many. */
-export async function deleteRecordsOf(db: Db, resellerId: number, batch: number): Promise<number> {
-  return inTransaction(db, async (tx) => {
-    const { rows } = await sql<{ event: string | null }>`
-      delete from watch_change
-       where (reseller_id, seq) in (select reseller_id, seq from watch_change where reseller_id = ${resellerId} limit ${batch})
-      returning watch_event_id as event
-    `.execute(tx)
-    await deleteUnusedEvents(tx, rows)
-    return rows.length
-  })
+/** Deletes up to `batch` records of the feed of a reseller. Returns how many. */
+export function deleteRecordsOf(db: Db, resellerId: number, batch: number): Promise<number> {
+  return deleteRecords(
+    db,
+    sql`where (reseller_id, seq) in (select reseller_id, seq from watch_change where reseller_id = ${resellerId} limit ${batch})`,
+  )
 }
 
-/** Deletes the events of records that were deleted, except those that other records have. */
-export async function deleteUnusedEvents(
-  tx: Tx,
-  deleted: readonly { readonly event: string | null }[],
-): Promise<void> {
-  const events = deleted.flatMap(({ event }) => event ?? [])
-  await sql`
-    delete from watch_event e
-     where e.id = any(${events}::uuid[]) and not exists (select from watch_change w where w.watch_event_id = e.id)
-  `.execute(tx)
+/** Deletes records `w` of watches with the events that no other record has. Returns how many. */
+export function deleteRecords(db: Db, which: RawBuilder<unknown>): Promise<number> {
+  return inTransaction(db, async (tx) => {
+    const { rows } = await sql<{ event: string | null }>`
+      delete from watch_change w ${which} returning w.watch_event_id as event
+    `.execute(tx)
+    const events = rows.flatMap(({ event }) => event ?? [])
+    await sql`
+      delete from watch_event e
+       where e.id = any(${events}::uuid[]) and not exists (select from watch_change w where w.watch_event_id = e.id)
+    `.execute(tx)
+    return rows.length
+  })
 }

@@ -1,7 +1,7 @@
-import { deleteUnusedEvents } from '../feeds/append-records.ts'
+import { deleteRecords as deleteRecordsOfWatches } from '../feeds/append-records.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { HISTORY_FLOOR } from '../platform/db/history-floor.ts'
-import { affected, inTransaction } from '../platform/db/transaction.ts'
+import { affected } from '../platform/db/transaction.ts'
 
 /**
  * The histories by their tables, with the columns that say what an interval is about. The views `archivable_…` of the schema say which
@@ -73,22 +73,19 @@ async function* untilNone(deleteBatch: () => Promise<number>): AsyncGenerator<nu
   for (let rows = await deleteBatch(); rows > 0; rows = await deleteBatch()) yield rows
 }
 
-/** Of one reseller, with the events that no record cites any more. */
+/** Of one reseller. */
 function deleteWatchChanges(db: Db): Promise<number> {
-  return inTransaction(db, async (tx) => {
-    const { rows } = await sql<{ event: string | null }>`
-      delete from watch_change w
-       using (select r.id, least(r.first_seq, m.seq + ${RECORDS}) as floor
-                from reseller r
-               cross join lateral (select min(seq) as seq from watch_change where reseller_id = r.id) m
-               where m.seq < r.first_seq
-               limit 1) b
-       where w.reseller_id = b.id and w.seq < b.floor
-      returning w.watch_event_id as event
-    `.execute(tx)
-    await deleteUnusedEvents(tx, rows)
-    return rows.length
-  })
+  return deleteRecordsOfWatches(
+    db,
+    sql`
+      using (select r.id, least(r.first_seq, m.seq + ${RECORDS}) as floor
+               from reseller r
+              cross join lateral (select min(seq) as seq from watch_change where reseller_id = r.id) m
+              where m.seq < r.first_seq
+              limit 1) b
+      where w.reseller_id = b.id and w.seq < b.floor
+    `,
+  )
 }
 
 function deleteRecords(db: Db, table: string, feed: string): Promise<number> {

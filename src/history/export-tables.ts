@@ -1,12 +1,8 @@
 import type { Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import type { TableFormat } from '../platform/base/kinds.ts'
 import type { AnalystSession } from '../platform/db/analyst-session.ts'
-import { writeParquet } from './parquet-file.ts'
+import { type Cell, parquetWriter, writeTo } from './parquet-file.ts'
 import type { ExportColumn, ExportType, PublicTable } from './public-tables.ts'
-
-/** Rows of one row group: with the JSON of fare changes about 15 MB. */
-const PAGE_ROWS = 10_000
 
 /** What is written of a table. */
 export interface TablePart {
@@ -15,25 +11,58 @@ export interface TablePart {
   readonly where: string | null
 }
 
+type FormattedPart = TablePart & { readonly format: TableFormat }
+
 /** Writes rows of a table of the public SQL, in bounded memory. Returns how many. */
 export async function writeTable(
   session: AnalystSession,
   out: Writable,
-  { format, ...part }: TablePart & { readonly format: TableFormat },
+  part: FormattedPart,
 ): Promise<number> {
+  const { select, write, finish } = writerOf(out, part)
+  let written = 0
+  await session.stream(select, async ({ rows }) => {
+    written += rows.length
+    await write(rows)
+  })
+  await finish()
+  return written
+}
+
+function writerOf(out: Writable, { format, ...part }: FormattedPart) {
+  const { columns } = part.table
   if (format === 'parquet') {
-    const pages = session.pages(selectOf(part, 'parquet'), PAGE_ROWS)
-    return writeParquet(out, part.table.columns, pages)
+    return { select: selectOf(part, 'parquet'), ...parquetWriter(out, columns) }
   }
   const select = selectOf(part, 'text')
-  const copy = session.copyOut(
-    format === 'csv'
-      ? `copy (${select}) to stdout (format csv, header)`
-      : // JSON has no control characters, so with these as marks nothing is quoted.
-        `copy (select to_json(t) from (${select}) t) to stdout (format csv, quote e'\\x01', delimiter e'\\x02')`,
-  )
-  await pipeline(copy, out, { end: false })
-  return copy.rows
+  if (format === 'jsonl') {
+    return { select: `select to_json(t) from (${select}) t`, ...textWriter(out, linesOf) }
+  }
+  const heading = csvText([columns.map(({ name }) => name)])
+  return { select, ...textWriter(out, csvText, heading) }
+}
+
+type Rows = readonly (readonly Cell[])[]
+
+function textWriter(out: Writable, textOf: (rows: Rows) => string, heading = '') {
+  let before = heading
+  const write = async (rows: Rows) => {
+    await writeTo(out, before + textOf(rows))
+    before = ''
+  }
+  return { write, finish: async () => undefined }
+}
+
+function linesOf(rows: Rows): string {
+  return rows.map((row) => `${row.join()}\n`).join('')
+}
+
+/** As COPY of PostgreSQL writes it: a null is empty, and an empty text is quoted. */
+export function csvText(rows: Rows): string {
+  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`
+  const cellOf = (cell: Cell) =>
+    cell === null ? '' : /^$|[",\r\n]/.test(cell) ? quoted(cell) : cell
+  return linesOf(rows.map((row) => row.map(cellOf)))
 }
 
 /**

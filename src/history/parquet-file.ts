@@ -5,7 +5,7 @@ import { type ExportColumn, ExportError, type ExportType } from './public-tables
 
 type SchemaElement = ConstructorParameters<typeof ParquetWriter>[0]['schema'][number]
 /** The text of a value, as PostgreSQL writes it. */
-type Cell = string | null
+export type Cell = string | null
 
 /** Digits after the point of a decimal: money and shares have at most four. */
 const SCALE = 4
@@ -46,14 +46,10 @@ const READERS: Readonly<Record<ExportType, (text: string) => unknown>> = {
 }
 
 /**
- * Writes pages of cells as one Parquet file, each page as a row group. Instants, local times and dates come as numbers:
- * microseconds and days since 1970. At most one page is in memory. Returns the number of rows.
+ * Writes rows of cells as one Parquet file, each call as a row group. Instants, local times and dates come as numbers:
+ * microseconds and days since 1970.
  */
-export async function writeParquet(
-  out: Writable,
-  columns: readonly ExportColumn[],
-  pages: AsyncIterable<readonly (readonly Cell[])[]>,
-): Promise<number> {
+export function parquetWriter(out: Writable, columns: readonly ExportColumn[]) {
   const writer = new StreamWriter(out)
   const schema = [
     { name: 'root', num_children: columns.length },
@@ -64,20 +60,19 @@ export async function writeParquet(
     })),
   ]
   const parquet = new ParquetWriter({ writer, schema, createdBy: 'farewatch' })
-  let written = 0
-  for await (const rows of pages) {
-    written += rows.length
-    const columnData = columns.map(({ name, type }, at) => ({
-      name,
-      data: rows.map((row) => {
-        const cell = row[at] ?? null
-        return cell === null ? null : READERS[type](cell)
-      }),
-    })) as ColumnSource[]
-    await parquet.write({ columnData, rowGroupSize: rows.length })
+  return {
+    write: async (rows: readonly (readonly Cell[])[]) => {
+      const columnData = columns.map(({ name, type }, at) => ({
+        name,
+        data: rows.map((row) => {
+          const cell = row[at] ?? null
+          return cell === null ? null : READERS[type](cell)
+        }),
+      })) as ColumnSource[]
+      if (rows.length > 0) await parquet.write({ columnData, rowGroupSize: rows.length })
+    },
+    finish: async () => parquet.finish(),
   }
-  await parquet.finish()
-  return written
 }
 
 /**
@@ -107,10 +102,15 @@ class StreamWriter extends ByteWriter {
   async flush(): Promise<void> {
     const bytes = Buffer.from(this.buffer.slice(0, this.index))
     this.index = 0
-    if (!this.#out.write(bytes)) await once(this.#out, 'drain')
+    await writeTo(this.#out, bytes)
   }
 
   override finish(): Promise<void> {
     return this.flush()
   }
+}
+
+/** Writes a chunk, and waits while its reader is behind. */
+export async function writeTo(out: Writable, chunk: string | Buffer): Promise<void> {
+  if (!out.write(chunk)) await once(out, 'drain')
 }

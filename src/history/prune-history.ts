@@ -19,7 +19,6 @@ import { rollUpDays } from './roll-up-days.ts'
 class PruneError extends AppError {
   override readonly name = 'PruneError'
   override readonly code = 'prune.impossible'
-  override readonly retryable = false
 }
 
 /** The page shows the beliefs of the last 60 days, and guards, incidents and replays of deliveries read less. */

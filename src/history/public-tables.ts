@@ -31,7 +31,6 @@ export interface PublicTable {
 export class ExportError extends AppError {
   override readonly name = 'ExportError'
   override readonly code = 'export.impossible'
-  override readonly retryable = false
 }
 
 const TYPES: Readonly<Record<string, ExportType>> = {

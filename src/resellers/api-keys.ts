@@ -230,7 +230,6 @@ function checksumOf(secret: string): string {
 export class UnknownKeyError extends AppError {
   override readonly name = 'UnknownKeyError'
   override readonly code = 'not_found'
-  override readonly retryable = false
   readonly missing = 'key'
 
   constructor(id: number) {
@@ -242,7 +241,6 @@ export class UnknownKeyError extends AppError {
 class ScopeNotGrantableError extends AppError {
   override readonly name = 'ScopeNotGrantableError'
   override readonly code = 'access.scope_not_grantable'
-  override readonly retryable = false
 
   constructor(scopes: readonly Scope[], grantable: readonly Scope[]) {
     super(`a key of this kind has some of ${grantable.join(', ')}, not ${scopes.join(', ')}`)

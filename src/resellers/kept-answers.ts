@@ -1,13 +1,7 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHash,
-  createHmac,
-  hkdfSync,
-  randomBytes,
-} from 'node:crypto'
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import { promisify } from 'node:util'
 import { deflateRaw, inflateRaw } from 'node:zlib'
+import { seal, unseal } from '../platform/base/sealing.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { tryTransactionLock } from '../platform/db/session-lock.ts'
 import { affected, inTransaction } from '../platform/db/transaction.ts'
@@ -45,8 +39,8 @@ async function answerOnce(
   const nameHash = createHash('sha256').update(name).digest()
   const isFirst = await tryTransactionLock(tx, `answer ${keyId} ${nameHash.toString('hex')}`)
   if (!isFirst) throw new ProblemError('request.still_running', { headers: { 'retry-after': '1' } })
-  const seal = sealOf(secret, name)
-  const digest = seal.digest(request)
+  const box = boxOf(secret, name)
+  const digest = box.digest(request)
   const { rows } = await sql<{ request: Buffer; answer: Buffer }>`
     select request, answer from kept_answer
      where key_id = ${keyId} and name_hash = ${nameHash} and ${IS_KEPT}
@@ -54,12 +48,12 @@ async function answerOnce(
   const [kept] = rows
   if (kept !== undefined) {
     if (!kept.request.equals(digest)) throw new ProblemError('request.other_repeated')
-    return JSON.parse(await seal.open(kept.answer)) as KeptAnswer
+    return JSON.parse(await box.open(kept.answer)) as KeptAnswer
   }
   const answer = await make()
   await sql`
     insert into kept_answer (key_id, name_hash, request, answer)
-    values (${keyId}, ${nameHash}, ${digest}, ${await seal.close(JSON.stringify(answer))})
+    values (${keyId}, ${nameHash}, ${digest}, ${await box.close(JSON.stringify(answer))})
         on conflict (key_id, name_hash) do update
        set request = excluded.request, answer = excluded.answer, created_at = excluded.created_at
   `.execute(tx)
@@ -67,14 +61,12 @@ async function answerOnce(
 }
 
 const KEY_BYTES = 32
-const IV_BYTES = 12
-const TAG_BYTES = 16
 
 /**
  * Encrypts under the text of the caller's key. Only its hash is stored, so an answer that shows a secret once can be read
  * by a request with that key alone, and not by a reader of the database, whatever else that reader knows.
  */
-function sealOf(secret: string, name: string) {
+function boxOf(secret: string, name: string) {
   const derived = Buffer.from(
     hkdfSync('sha256', secret, name, 'farewatch answers 1', 2 * KEY_BYTES),
   )
@@ -82,20 +74,7 @@ function sealOf(secret: string, name: string) {
   return {
     digest: (request: string | Buffer) =>
       createHmac('sha256', derived.subarray(KEY_BYTES)).update(request).digest(),
-    async close(text: string): Promise<Buffer> {
-      const iv = randomBytes(IV_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', key, iv)
-      const packed = await promisify(deflateRaw)(text)
-      const body = Buffer.concat([cipher.update(packed), cipher.final()])
-      return Buffer.concat([iv, cipher.getAuthTag(), body])
-    },
-    async open(sealed: Buffer): Promise<string> {
-      const iv = sealed.subarray(0, IV_BYTES)
-      const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES })
-      decipher.setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
-      const body = sealed.subarray(IV_BYTES + TAG_BYTES)
-      const packed = Buffer.concat([decipher.update(body), decipher.final()])
-      return (await promisify(inflateRaw)(packed)).toString()
-    },
+    close: async (text: string) => seal(key, await promisify(deflateRaw)(text)),
+    open: async (sealed: Buffer) => (await promisify(inflateRaw)(unseal(key, sealed))).toString(),
   }
 }

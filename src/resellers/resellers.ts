@@ -193,7 +193,6 @@ export async function assertEnabled(tx: Tx, resellerId: number): Promise<void> {
 export class DuplicateResellerError extends AppError {
   override readonly name = 'DuplicateResellerError'
   override readonly code = 'resellers.duplicate'
-  override readonly retryable = false
 
   constructor(reseller: string) {
     super(`there is a reseller named ${quote(reseller)} already`)
@@ -203,7 +202,6 @@ export class DuplicateResellerError extends AppError {
 export class InvalidResellerNameError extends AppError {
   override readonly name = 'InvalidResellerNameError'
   override readonly code = 'resellers.invalid_name'
-  override readonly retryable = false
 
   constructor(reseller: string, fault: string) {
     super(`a reseller's name ${fault}: ${quote(reseller)}`)
@@ -213,7 +211,6 @@ export class InvalidResellerNameError extends AppError {
 export class UnknownResellerError extends AppError {
   override readonly name = 'UnknownResellerError'
   override readonly code = 'not_found'
-  override readonly retryable = false
   readonly missing = 'reseller'
 
   constructor(reseller: string) {
@@ -227,7 +224,6 @@ export class UnknownResellerError extends AppError {
 export class ResellerDisabledError extends AppError {
   override readonly name = 'ResellerDisabledError'
   override readonly code = 'resellers.disabled'
-  override readonly retryable = false
 
   constructor(reseller: string) {
     super(`the reseller ${quote(reseller)} is disabled`)

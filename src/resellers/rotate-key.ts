@@ -66,7 +66,6 @@ async function countRotations(tx: Tx, resellerId: ResellerId): Promise<number> {
 class TooManyKeyRotationsError extends AppError {
   override readonly name = 'TooManyKeyRotationsError'
   override readonly code = 'quota.key_rotations'
-  override readonly retryable = false
 
   constructor() {
     super(

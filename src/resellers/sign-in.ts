@@ -115,7 +115,6 @@ export function signInLink(publicUrl: string, code: string): string {
 class UnknownCodeError extends AppError {
   override readonly name = 'UnknownCodeError'
   override readonly code = 'access.code_gone'
-  override readonly retryable = false
 
   constructor() {
     super(

@@ -55,7 +55,6 @@ export class NoRoutesYetError extends AppError {
 export class ListFailedTwiceError extends AppError {
   override readonly name = 'ListFailedTwiceError'
   override readonly code = 'sync.list_failed_twice'
-  override readonly retryable = false
 
   constructor(runIds: readonly number[]) {
     super(`runs ${runIds.join(' and ')} failed with the same list; the next due time tries again`)
@@ -66,7 +65,6 @@ export class ListFailedTwiceError extends AppError {
 export class SecretInListError extends AppError {
   override readonly name = 'SecretInListError'
   override readonly code = 'upstream.contract_violation'
-  override readonly retryable = false
 
   constructor() {
     super('the list holds our credential as the id of a place')
@@ -76,7 +74,6 @@ export class SecretInListError extends AppError {
 export class RunNotFoundError extends AppError {
   override readonly name = 'RunNotFoundError'
   override readonly code = 'not_found'
-  override readonly retryable = false
   readonly missing = 'run'
 
   constructor(runId: number) {
@@ -88,7 +85,6 @@ export class RunNotFoundError extends AppError {
 export class NotHeldError extends AppError {
   override readonly name = 'NotHeldError'
   override readonly code = 'sync.not_held'
-  override readonly retryable = false
 
   constructor(runId: number, status: RunStatus) {
     super(`run ${runId} is ${status}, not held: "bin/farewatch runs review" lists what is held`)
@@ -99,7 +95,6 @@ export class NotHeldError extends AppError {
 export class SnapshotNotKeptError extends AppError {
   override readonly name = 'SnapshotNotKeptError'
   override readonly code = 'sync.snapshot_gone'
-  override readonly retryable = false
 
   constructor(runId: number) {
     super(
@@ -112,7 +107,6 @@ export class SnapshotNotKeptError extends AppError {
 export class SnapshotDamagedError extends AppError {
   override readonly name = 'SnapshotDamagedError'
   override readonly code = 'sync.snapshot_damaged'
-  override readonly retryable = false
 
   constructor(contentHash: string) {
     super(`the kept list ${contentHash} is damaged: its bytes have another hash`)

@@ -298,19 +298,6 @@ export async function findLastAccepted(db: Db, list: RouteListName) {
   return run ?? null
 }
 
-/** Whether a run that got a list has started at or after an instant. */
-export async function hasRunSince(db: Db, list: RouteListName, instant: Date): Promise<boolean> {
-  const run = await db
-    .selectFrom('sync_run')
-    .select('id')
-    .where('list', '=', list)
-    .where('started_at', '>=', instant)
-    .where('status', 'not in', ['failed', 'rejected'])
-    .limit(1)
-    .executeTakeFirst()
-  return run !== undefined
-}
-
 /** Whether a run since an instant got a list, and whether any has begun since then. */
 export function readAttempts(
   db: Db,

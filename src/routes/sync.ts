@@ -26,11 +26,11 @@ import {
   findFinishedRun,
   findLastAccepted,
   findOpenRun,
-  hasRunSince,
   LIST_WAIT_MS,
   listBusyError,
   listLock,
   openRun,
+  readAttempts,
   recordArrival,
   type Stopwatch,
   type SyncCounts,
@@ -65,7 +65,9 @@ export async function syncList(
 ): Promise<SyncResult> {
   const result = await withSessionLock(deps.db, listLock(list), async (session) => {
     // A list that no schedule asked for would confirm absences after one check instead of two.
-    if (dueAt !== undefined && (await hasRunSince(session, list, dueAt))) return DONE
+    if (dueAt !== undefined && (await readAttempts(session, list, dueAt)).gotList) {
+      return DONE
+    }
     const runId = await openRun(session, list)
     const run = { runId, list, dueAt, stopwatch: createStopwatch() }
     const outcome = await runOnce({ ...deps, db: session }, run, signal)

@@ -226,7 +226,6 @@ export function termsText(question: QuestionInput): string {
 export class PassengerRuleError extends AppError {
   override readonly name = 'PassengerRuleError'
   override readonly code = 'upstream.passenger_rule'
-  override readonly retryable = false
   readonly rule: string
 
   constructor(rule: string) {
@@ -239,7 +238,6 @@ export class PassengerRuleError extends AppError {
 export class QuestionError extends AppError {
   override readonly name = 'QuestionError'
   override readonly code = 'upstream.question'
-  override readonly retryable = false
   readonly rule: string
 
   constructor(rule: string) {
@@ -258,7 +256,6 @@ export const SAME_FLIGHT_RULE = 'must not be the outbound flight: its price woul
 export class SameFlightError extends AppError {
   override readonly name = 'SameFlightError'
   override readonly code = 'verify.same_flight'
-  override readonly retryable = false
 
   constructor() {
     super(`the return flight ${SAME_FLIGHT_RULE}`)

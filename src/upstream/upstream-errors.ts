@@ -62,7 +62,6 @@ export class UpstreamStatusError extends AppError {
 export class UpstreamAuthError extends AppError {
   override readonly name = 'UpstreamAuthError'
   override readonly code = 'upstream.auth'
-  override readonly retryable = false
 
   constructor(facts: CallFacts & { status: number }) {
     const { status } = facts
@@ -131,7 +130,6 @@ export class UpstreamSlotMissedError extends AppError {
 export class UpstreamRedirectError extends AppError {
   override readonly name = 'UpstreamRedirectError'
   override readonly code = 'upstream.redirect'
-  override readonly retryable = false
 
   constructor(facts: CallFacts & { status: number }) {
     super(`${facts.endpoint}: answered ${facts.status}, a redirect, which we never follow`)
@@ -142,7 +140,6 @@ export class UpstreamRedirectError extends AppError {
 export class UpstreamTooLargeError extends AppError {
   override readonly name = 'UpstreamTooLargeError'
   override readonly code = 'upstream.too_large'
-  override readonly retryable = false
 
   constructor({ endpoint, what }: CallFacts & { what: string }) {
     super(`${endpoint}: ${what}`)
@@ -158,7 +155,6 @@ export class UpstreamTooLargeError extends AppError {
 export class UpstreamContractError extends AppError {
   override readonly name = 'UpstreamContractError'
   override readonly code = 'upstream.contract_violation'
-  override readonly retryable = false
   readonly status: number | undefined
   readonly where: string
 

@@ -235,7 +235,6 @@ const SHOWN_REFERENCES = 10
 export class UnknownReferencesError extends AppError {
   override readonly name = 'UnknownReferencesError'
   override readonly code = 'not_found'
-  override readonly retryable = false
   readonly missing = 'watch'
   readonly references: readonly string[]
 

@@ -138,7 +138,6 @@ export async function findUnkeptMaxDelays(
 class MaxDelayRefusedError extends AppError {
   override readonly name = 'MaxDelayRefusedError'
   override readonly code = 'quota.max_delays'
-  override readonly retryable = false
 
   constructor(why: string) {
     super(`max_delay_seconds: ${why}; nothing was changed`)

@@ -118,7 +118,6 @@ export async function requireWatchList(owner: Owner, name: string): Promise<Watc
 export class UnknownWatchListError extends AppError {
   override readonly name = 'UnknownWatchListError'
   override readonly code = 'not_found'
-  override readonly retryable = false
   readonly missing = 'list'
 
   constructor(list: string) {
@@ -130,7 +129,6 @@ export class UnknownWatchListError extends AppError {
 class DuplicateWatchListError extends AppError {
   override readonly name = 'DuplicateWatchListError'
   override readonly code = 'watch.duplicate_list'
-  override readonly retryable = false
 
   constructor(list: string) {
     super(`there is already a watch list named ${quote(list)}`)

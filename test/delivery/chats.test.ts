@@ -1,6 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { chatUrlFault, createChatFormat } from '../../src/delivery/formats/chat.ts'
-import { CHATS, type ChatHosts } from '../../src/delivery/formats/chats.ts'
+import {
+  CHATS,
+  type ChatHosts,
+  chatUrlFault,
+  createChatFormat,
+} from '../../src/delivery/formats/chats.ts'
 import type { Message, PostResult, Target } from '../../src/delivery/formats/format.ts'
 import { createTransport } from '../../src/delivery/formats/transport.ts'
 import { CHAT_FORMATS, type ChatFormat } from '../../src/platform/base/kinds.ts'

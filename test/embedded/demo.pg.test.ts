@@ -50,24 +50,8 @@ describe('the world of a home', () => {
     expect(next.worldStart).toEqual(new Date(START.getTime() + 60 * 5_000))
   })
 
-  it('of version 0.1 goes on at the time that it has reached', async () => {
-    const home = await temporaryHome()
-    const startedAt = later(-1 / 24).toISOString()
-    const stored = { seed: 1, speed: 60, startedAt }
-    await writeFile(path.join(home, 'sandbox.json'), JSON.stringify(stored))
-
-    const world = await openDemoWorld(home, manualClock(START))
-    onTestFinished(() => world.stop())
-
-    expect(world.worldStart).toEqual(later(59 / 24))
-  })
-
   it.for([
-    ['without times', '{"seed":1,"speed":60,"startedAt":"never"}'],
-    [
-      'whose time is beyond all dates',
-      '{"seed":1,"speed":1e12,"startedAt":"2026-01-01T00:00:00Z"}',
-    ],
+    ['without times', '{"storyAt":"never"}'],
     ['that says nothing', 'null'],
     ['that a crash has cut', '{"seed":1,'],
   ] as const)('begins again with a file %s', async ([, text]) => {
@@ -115,8 +99,6 @@ describe('the watches of the demo', () => {
       { ...row, reference: edited, flight_id: others[0]?.replace('demo-', '') ?? '' },
       { ...row, reference: limited, flight_id: limited.replace('demo-', ''), priority: 'urgent' },
       { ...row, reference: 'own', flight_id: limited.replace('demo-', '') },
-      // As version 0.1 named them.
-      { ...row, reference: 'demo-01', flight_id: others[1]?.replace('demo-', '') ?? '' },
     ]
     await importWatchList(db, { resellerId, source: rowsOf('a test', rows) })
     await deleteWatches(db, { resellerId, list: 'demo', references: [deleted] })
@@ -126,7 +108,6 @@ describe('the watches of the demo', () => {
     const after = await watched(db)
     expect([...after.keys()]).toEqual(expect.arrayContaining([edited, limited, 'own']))
     expect(after.has(deleted)).toBe(false)
-    expect(after.has('demo-01')).toBe(false)
     expect(others.filter((reference) => after.has(reference))).toEqual([])
   })
 

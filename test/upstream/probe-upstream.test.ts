@@ -9,7 +9,6 @@ import { available } from './verify-fixtures.ts'
 
 const PAIRS = `[${elementWith(place('1'))},${elementWith(place('3'))}]`
 const OTHERS = `[${elementWith(place('1'))},${elementWith(place('9'))}]`
-const CSV = 'departure_id;destination_id;departure_name\n1;2;x\n'
 
 function probe(baseUrl: string, options: Partial<ProbeOptions> = {}) {
   return probeUpstream({
@@ -30,8 +29,7 @@ const good: Answer = (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
   if (pathname.endsWith('/verify')) return answerVerify(searchParams)(request, response)
   const headers = { etag: '"v1"', 'x-ratelimit-limit': '60', 'x-other': 'not shown' }
-  if (pathname.endsWith('/csv')) json(CSV, { 'content-type': 'text/csv' })(request, response)
-  else json(pathname.endsWith('/routes') ? PAIRS : OTHERS, headers)(request, response)
+  json(pathname.endsWith('/routes') ? PAIRS : OTHERS, headers)(request, response)
 }
 
 function answerVerify(query: URLSearchParams): Answer {
@@ -51,11 +49,10 @@ it('a probe calls each endpoint once, each at its own slot, and reports undocume
 
   const { calls, skipped } = await probe(server.url, { flightId: '1234', beforeCall })
 
-  expect(slots).toBe(4)
+  expect(slots).toBe(3)
   expect(server.requests.map((url) => url.split('?')[0])).toEqual([
     '/api/v1/data/routes',
     '/api/v1/data/routes/with-availability',
-    '/api/v1/data/routes/csv',
     '/api/v1/flights/fares/verify',
   ])
   expect(calls).toMatchObject([
@@ -67,8 +64,7 @@ it('a probe calls each endpoint once, each at its own slot, and reports undocume
       headers: { etag: '"v1"', 'x-ratelimit-limit': '60' },
       found: { shape: 'Route[]', routes: 2, places: 3 },
     },
-    { found: { 'pairs not among the routes': 1, 'routes not among the pairs': 1 } },
-    { found: { columns: CSV.split('\n')[0]?.split(';'), delimiter: ';' } },
+    { call: 'with-availability', outcome: 'ok', found: { shape: 'Route[]' } },
     { call: 'verify', outcome: 'ok', found: { flight: 'available' } },
   ])
   expect(calls[0]?.headers).not.toHaveProperty('x-other')
@@ -126,7 +122,7 @@ it.each<[string, Answer, object]>([
 
   const { calls } = await probe(server.url, { negative: true, flightId: '1234' })
 
-  expect(calls).toHaveLength(8)
+  expect(calls).toHaveLength(7)
   expect(calls[0]).toMatchObject(seen)
   const text = JSON.stringify(calls)
   expect(createScrub([CANARY])(text)).toBe(text)

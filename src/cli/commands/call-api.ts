@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { messageOf } from '../../platform/base/errors.ts'
-import { openRunningApi, ROOT } from '../api-client.ts'
+import { headersFor, openRunningApi, ROOT } from '../api-client.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { writeOut } from '../terminal.ts'
@@ -30,10 +30,7 @@ export async function callApi(
   const body = await readBody(data)
   const response = await send(`${ROOT}/${path.replace(/^(\/api\/v1)?\//, '')}`, {
     method,
-    headers: {
-      ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
+    headers: headersFor({ reseller, body }),
     ...(body !== undefined && { body }),
   })
   const isShown = process.stdout.isTTY && response.headers.get('content-type')?.includes('json')

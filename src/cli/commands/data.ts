@@ -42,7 +42,9 @@ function addSql(program: Command): void {
   })
     .option('--csv', 'print CSV')
     .addOption(
-      new Option('--raw', 'write CSV as PostgreSQL does, at the speed of COPY').conflicts('csv'),
+      new Option('--raw', 'write CSV as COPY of PostgreSQL does, without a time limit').conflicts(
+        'csv',
+      ),
     )
     .action(load(database, ({ runSql }) => runSql))
 }

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { pipeline } from 'node:stream/promises'
 import { stringify } from 'csv-stringify/sync'
 import { migrateApp } from '../../app/app.ts'
+import { csvText } from '../../history/export-tables.ts'
+import { writeTo } from '../../history/parquet-file.ts'
 import { percentDecoded } from '../../platform/base/text.ts'
 import { asAnalyst, type ColumnKind, type QueryResult } from '../../platform/db/analyst-session.ts'
 import type { Database } from '../../platform/db/database.ts'
@@ -56,9 +57,9 @@ function runningText(processes: readonly LiveProcess[]): string {
 export function runSql(statement: string, options: SqlOptions): Promise<void> {
   const { output, csv = output === 'csv', json = output === 'json' } = options
   return withApp({ role: 'sql', options }, async ({ database }, { terminal }) => {
-    if (options.raw === true) return writeRaw(database, statement)
+    const { raw = false } = options
     if (csv && json) throw new UsageError('print either CSV or JSON')
-    if (csv || json) return writeParts(database, statement, { csv, json })
+    if (raw || csv || json) return writeParts(database, statement, { raw, csv, json })
     return writeTable(database, statement, terminal)
   })
 }
@@ -88,24 +89,11 @@ function openPsql(url: string, terminal: Terminal): void {
 interface ResultFormat {
   readonly csv?: boolean
   readonly json?: boolean
-}
-
-interface SqlOptions extends ProgramOptions, ResultFormat {
+  /** CSV for a program: nothing is escaped for a screen, and a null differs from an empty text. */
   readonly raw?: boolean
 }
 
-/** Nothing is escaped for a screen or a spreadsheet: the output is meant for a program. */
-async function writeRaw(database: Database, statement: string): Promise<void> {
-  const query = statement.trim().replace(/;$/, '')
-  await asAnalyst(
-    database,
-    ({ copyOut }) =>
-      pipeline(copyOut(`copy (${query}\n) to stdout (format csv, header)`), process.stdout, {
-        end: false,
-      }),
-    { isUnlimited: true },
-  )
-}
+interface SqlOptions extends ProgramOptions, ResultFormat {}
 
 async function writeParts(
   database: Database,
@@ -113,11 +101,15 @@ async function writeParts(
   format: ResultFormat,
 ): Promise<void> {
   let isFirst = true
-  await asAnalyst(database, ({ stream }) =>
-    stream(statement, async (part) => {
-      await writeOut(resultText(part, format, isFirst))
-      isFirst = false
-    }),
+  await asAnalyst(
+    database,
+    ({ stream }) =>
+      stream(statement, async (part) => {
+        const text = resultText(part, format, isFirst)
+        await (format.raw === true ? writeTo(process.stdout, text) : writeOut(text))
+        isFirst = false
+      }),
+    { isUnlimited: format.raw === true },
   )
 }
 
@@ -148,11 +140,13 @@ async function writeTable(
  */
 export function resultText(
   { columns, rows }: QueryResult,
-  { csv, json, width }: ResultFormat & { readonly width?: number },
+  { raw, csv, json, width }: ResultFormat & { readonly width?: number },
   isFirst = true,
 ): string {
   const names = columns.map(({ name }) => name)
-  if (csv === true) return stringify(isFirst ? [names, ...rows] : [...rows])
+  const lines = isFirst ? [names, ...rows] : [...rows]
+  if (raw === true) return csvText(lines)
+  if (csv === true) return stringify(lines)
   if (json !== true) return `${table(names, rows, width)}\n`
   assertDistinct(names)
   const kinds = columns.map(({ name, kind }) => ({ key: JSON.stringify(name), kind }))

@@ -197,7 +197,7 @@ function split(operation: string, given: Given): [Given, Given] {
 
 const MOST_ROWS = 200
 
-/** Only a SELECT can be the source of a cursor, and the login may read the public SQL alone. */
+/** Only a SELECT can be read from, and the login may read the public SQL alone. */
 function questionTool(database: Database): Tool {
   return tool(
     'query',
@@ -205,13 +205,13 @@ function questionTool(database: Database): Tool {
       'The page "dictionary" of docs has its views and columns, and "analysts" examples',
     ['sql: one SELECT statement'],
     ({ sql = '' }) =>
-      asAnalyst(database, async ({ pages }) => {
+      asAnalyst(database, async ({ query }) => {
         const statement = String(sql).trim().replace(/;$/, '')
-        for await (const rows of pages(`select to_jsonb(q) from (\n${statement}\n) q`, MOST_ROWS)) {
-          // As PostgreSQL writes it: a price that were parsed would be a float.
-          return `{"rows":[${rows.join()}],"mayHaveMore":${rows.length === MOST_ROWS}}`
-        }
-        return '{"rows":[],"mayHaveMore":false}'
+        const { rows } = await query(
+          `select to_jsonb(q) from (\n${statement}\n) q limit ${MOST_ROWS}`,
+        )
+        // As PostgreSQL writes it: a price that were parsed would be a float.
+        return `{"rows":[${rows.join()}],"mayHaveMore":${rows.length === MOST_ROWS}}`
       }),
   )
 }
@@ -220,7 +220,6 @@ function questionTool(database: Database): Tool {
 class ToolError extends AppError {
   override readonly name = 'ToolError'
   override readonly code = 'mcp.unknown'
-  override readonly retryable = false
 }
 
 const MOST_CHARS = 100_000

@@ -4,7 +4,7 @@ import type { EndpointFormat } from '../../platform/base/kinds.ts'
 import { type Db, PREPARED, type RawBuilder, sql, type Tx } from '../../platform/db/database.ts'
 import { pauseEnd } from '../../platform/db/pauses.ts'
 import { selectOne, WITHOUT_WAITING_FOR_DISK } from '../../platform/db/transaction.ts'
-import type { SealedEndpoint } from '../endpoints/sealer.ts'
+import { SEALED_ENDPOINT, type SealedEndpoint } from '../endpoints/sealer.ts'
 import type { Format, Message } from '../formats/format.ts'
 
 /** Longer than a request with the record of its result. After it the delivery is due again. */
@@ -49,10 +49,7 @@ export interface FreeRequests {
  */
 export async function lockReady(tx: Tx, formats: readonly Format[]): Promise<ReadyEndpoint[]> {
   const { rows } = await sql<ReadyEndpoint>`
-    select e.id, e.target, e.secret, e.headers, e.template,
-           array(select p.secret from previous_secret p where p.endpoint_id = e.id and p.signs_until > now()
-                  order by p.signs_until desc) as "previousSecrets",
-           e.reseller_id as "resellerId", e.format,
+    select ${SEALED_ENDPOINT}, e.reseller_id as "resellerId", e.format,
            e.failures = 0 and coalesce(e.last_success_at > now() - make_interval(secs => ${HEALTHY_SECONDS}), false) as healthy,
            ${WITHOUT_WAITING_FOR_DISK}
       from webhook_endpoint e

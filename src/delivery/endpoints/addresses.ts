@@ -29,7 +29,6 @@ export interface NamedAddress {
 class AddressNotAllowedError extends AppError {
   override readonly name = 'AddressNotAllowedError'
   override readonly code = 'delivery.address_not_allowed'
-  override readonly retryable = false
 
   constructor(shown: string) {
     super(`the operator has not allowed messages to ${shown}`)

@@ -8,8 +8,7 @@ import {
 import { instantOfLocal, zoneOffsetMs } from '../../platform/base/local-time.ts'
 import { nameFault, textFault } from '../../platform/base/text.ts'
 import { ProblemError } from '../../platform/http/problems.ts'
-import { chatUrlFault } from '../formats/chat.ts'
-import { CHATS, type ChatHosts } from '../formats/chats.ts'
+import { CHATS, type ChatHosts, chatUrlFault } from '../formats/chats.ts'
 import { emailFault } from '../formats/email.ts'
 import type { Template } from '../formats/format.ts'
 import type { EmailRules } from '../formats/mailer.ts'
@@ -206,7 +205,6 @@ export const MAX_ENDPOINTS = 20
 export class TooManyEndpointsError extends AppError {
   override readonly name = 'TooManyEndpointsError'
   override readonly code = 'quota.endpoints'
-  override readonly retryable = false
 
   constructor() {
     super(`a reseller may have ${MAX_ENDPOINTS} endpoints: delete or change one of them`)
@@ -220,7 +218,6 @@ export const MAX_PREVIOUS_SECRETS = 3
 export class TooManyRotationsError extends AppError {
   override readonly name = 'TooManyRotationsError'
   override readonly code = 'quota.secret_rotations'
-  override readonly retryable = false
 
   /** @param until when the oldest of the former secrets stops signing. */
   constructor(until: Date) {
@@ -234,7 +231,6 @@ export class TooManyRotationsError extends AppError {
 export class EndpointDisabledError extends AppError {
   override readonly name = 'EndpointDisabledError'
   override readonly code = 'delivery.endpoint_disabled'
-  override readonly retryable = false
 
   constructor(reason: DisabledReason) {
     super(
@@ -263,7 +259,6 @@ export class TooManyTestsError extends AppError {
 export class UnsignedFormatError extends AppError {
   override readonly name = 'UnsignedFormatError'
   override readonly code = 'delivery.unsigned_format'
-  override readonly retryable = false
 
   constructor(format: string) {
     super(`an endpoint of the format ${format} has no secret: only webhooks are signed`)

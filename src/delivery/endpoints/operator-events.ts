@@ -2,7 +2,7 @@ import { type EndpointFormat, OPERATORS } from '../../platform/base/kinds.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { notify } from '../../platform/db/listener.ts'
 import { nextSendAt, type SendTimes } from './endpoint-settings.ts'
-import type { SealedEndpoint } from './sealer.ts'
+import { SEALED_ENDPOINT, type SealedEndpoint } from './sealer.ts'
 
 /** What the endpoints of operators are sent. */
 export interface OperatorEvent {
@@ -19,9 +19,7 @@ export interface OperatorEndpoint extends SealedEndpoint, SendTimes {
 
 export async function listOperatorEndpoints(db: Db): Promise<OperatorEndpoint[]> {
   const { rows } = await sql<OperatorEndpoint>`
-    select e.id, e.format, e.target, e.secret, e.headers, e.template, e.digest, e.quiet_hours as "quietHours",
-           array(select p.secret from previous_secret p where p.endpoint_id = e.id and p.signs_until > now()
-                  order by p.signs_until desc) as "previousSecrets"
+    select ${SEALED_ENDPOINT}, e.format, e.digest, e.quiet_hours as "quietHours"
       from webhook_endpoint e
      where e.reseller_id = ${OPERATORS.id} and e.disabled_at is null
      order by e.id

@@ -1,13 +1,6 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  type KeyObject,
-  randomBytes,
-  scryptSync,
-} from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, scryptSync } from 'node:crypto'
 import { AppError } from '../../platform/base/errors.ts'
+import { seal, unseal } from '../../platform/base/sealing.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import type { Target, Template } from '../formats/format.ts'
@@ -16,14 +9,12 @@ import type { Target, Template } from '../formats/format.ts'
 export class SealError extends AppError {
   override readonly name = 'SealError'
   override readonly code = 'delivery.sealed_with_another_key'
-  override readonly retryable = false
 }
 
 /** An endpoint needs ENCRYPTION_KEY, and the operator has not set it. */
 export class NoEncryptionKeyError extends AppError {
   override readonly name = 'NoEncryptionKeyError'
   override readonly code = 'delivery.no_encryption_key'
-  override readonly retryable = false
 
   constructor() {
     super('secrets cannot be stored: the operator of this farewatch must set ENCRYPTION_KEY')
@@ -51,8 +42,6 @@ interface DerivedKey {
 
 /** A sealed value begins with the id of its key, so a wrong key is recognized without a trial. */
 const KEY_ID_BYTES = 8
-const IV_BYTES = 12
-const TAG_BYTES = 16
 const SALT = 'farewatch endpoints 1'
 
 /**
@@ -71,12 +60,20 @@ export function createSealer(key: string | undefined, previous?: string): Sealer
     return present
   }
   return {
-    seal: (text, place) => encrypt(presentKey(), text, place),
+    seal(text, place) {
+      const { id, key } = presentKey()
+      return Buffer.concat([id, seal(key, text, place)])
+    },
     open(sealed, place) {
       const id = sealed.subarray(0, KEY_ID_BYTES)
       const found = keys().find((known) => known.id.equals(id))
       if (found === undefined) throw new SealError('sealed with a key that is not set')
-      return decrypt(found, sealed, place)
+      try {
+        return unseal(found.key, sealed.subarray(KEY_ID_BYTES), place).toString()
+      } catch {
+        // The error of node:crypto says nothing more.
+        throw new SealError('a sealed value was changed or moved to another row')
+      }
     },
     keyIds: () => keys().map(({ id }) => id),
   }
@@ -86,27 +83,6 @@ export function createSealer(key: string | undefined, previous?: string): Sealer
 function derive(text: string): DerivedKey {
   const key = createSecretKey(scryptSync(text, SALT, 32))
   return { key, id: createHmac('sha256', key).update('id').digest().subarray(0, KEY_ID_BYTES) }
-}
-
-function encrypt({ id, key }: DerivedKey, text: string, place: string): Buffer {
-  const iv = randomBytes(IV_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(place))
-  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-  return Buffer.concat([id, iv, cipher.getAuthTag(), body])
-}
-
-function decrypt({ key }: DerivedKey, sealed: Buffer, place: string): string {
-  const iv = sealed.subarray(KEY_ID_BYTES, KEY_ID_BYTES + IV_BYTES)
-  const bodyStart = KEY_ID_BYTES + IV_BYTES + TAG_BYTES
-  const tag = sealed.subarray(KEY_ID_BYTES + IV_BYTES, bodyStart)
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', key, iv, { authTagLength: TAG_BYTES })
-    decipher.setAAD(Buffer.from(place)).setAuthTag(tag)
-    return decipher.update(sealed.subarray(bodyStart), undefined, 'utf8') + decipher.final('utf8')
-  } catch {
-    // The error of node:crypto says nothing more.
-    throw new SealError('a sealed value was changed or moved to another row')
-  }
 }
 
 /** An endpoint with its encrypted secrets. */
@@ -120,11 +96,17 @@ export interface SealedEndpoint {
   readonly previousSecrets: readonly Buffer[]
 }
 
+/** Its columns, of `webhook_endpoint e`. */
+export const SEALED_ENDPOINT = sql`
+  e.id, e.target, e.secret, e.headers, e.template,
+  array(select p.secret from previous_secret p where p.endpoint_id = e.id and p.signs_until > now()
+         order by p.signs_until desc) as "previousSecrets"
+`
+
 /** A process was started with another ENCRYPTION_KEY than the one that the endpoints are sealed with. */
 export class WrongEncryptionKeyError extends AppError {
   override readonly name = 'WrongEncryptionKeyError'
   override readonly code = 'delivery.wrong_encryption_key'
-  override readonly retryable = false
 
   constructor(endpoints: number) {
     super(

@@ -58,7 +58,7 @@ export const BLOCKED = { kind: 'blocked', outcome: 'blocked', status: null, answ
 /** The codes of errors of TLS. */
 export const TLS_CODE = /CERT|SSL|TLS|SIGNATURE/
 
-/** How messages reach a receiver. One file each. */
+/** How messages reach a receiver. */
 export interface Format {
   readonly name: EndpointFormat
   /**

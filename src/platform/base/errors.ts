@@ -7,7 +7,7 @@ export abstract class AppError extends Error {
   /** Stable, dotted, for machines: `upstream.rate_limited`. */
   abstract readonly code: string
   /** Whether the same call may succeed later without any change. */
-  abstract readonly retryable: boolean
+  readonly retryable: boolean = false
 }
 
 /** The message of any thrown value, for a log line or the reason of a run. */

@@ -109,7 +109,6 @@ export async function readAnalystRisks(db: Db): Promise<AnalystRisks> {
 class AnalystLoginError extends AppError {
   override readonly name = 'AnalystLoginError'
   override readonly code = 'analyst.not_created'
-  override readonly retryable = false
 }
 
 /** How a login of an analyst begins its sessions. It may change all of these. */

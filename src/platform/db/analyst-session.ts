@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import { AppError } from '../base/errors.ts'
 import type { Database } from './database.ts'
@@ -7,7 +7,6 @@ import type { Database } from './database.ts'
 export class SqlError extends AppError {
   override readonly name = 'SqlError'
   override readonly code = 'db.sql'
-  override readonly retryable = false
 }
 
 /**
@@ -22,10 +21,6 @@ export interface AnalystSession {
    * server waits while a part is taken.
    */
   stream(text: string, take: (part: QueryResult) => Promise<void>): Promise<void>
-  /** The rows of a SELECT, a page at a time. */
-  pages(select: string, rowsPerPage: number): AsyncGenerator<(string | null)[][]>
-  /** The bytes that one COPY … TO STDOUT statement writes, at the speed at which they are read. Then `rows` counts them. */
-  copyOut(statement: string): Readable & { readonly rows: number }
 }
 
 interface SessionOptions {
@@ -65,7 +60,7 @@ export async function asAnalyst<T>(
     isReusable = true
     return result
   } catch (err) {
-    // A reader that stopped early leaves the rest of a COPY on the connection, and a rollback would wait for it.
+    // A reader that stopped early leaves the rest of its rows on the connection, and a rollback would wait for it.
     if (err instanceof pg.DatabaseError) {
       isReusable = await client.query('rollback').then(
         () => true,
@@ -88,24 +83,9 @@ function sqlErrorOf(err: unknown): unknown {
 }
 
 function sessionOf(client: pg.PoolClient): AnalystSession {
-  const query = (text: string) => client.query<(string | null)[]>(configOf(text))
   return {
-    query,
+    query: (text) => client.query(configOf(text)),
     stream: (text, take) => streamRows(client, configOf(text), take),
-    async *pages(select, rowsPerPage) {
-      await query(`declare page no scroll cursor for ${select}`)
-      for (;;) {
-        const { rows } = await query(`fetch ${rowsPerPage} from page`)
-        if (rows.length > 0) yield rows
-        if (rows.length < rowsPerPage) break
-      }
-      await query('close page')
-    },
-    copyOut: (statement) => {
-      const reader = new CopyReader(statement)
-      client.query(reader)
-      return reader
-    },
   }
 }
 
@@ -129,7 +109,8 @@ function streamRows(
   config: pg.QueryArrayConfig,
   take: (part: QueryResult) => Promise<void>,
 ): Promise<void> {
-  const { stream } = (client as unknown as { readonly connection: WireConnection }).connection
+  // A member of every client that its types lack.
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
   return new Promise((resolve, reject) => {
     let rows: (string | null)[][] = []
     let chars = 0
@@ -158,78 +139,6 @@ function streamRows(
     reader.on('error', reject)
     client.query(reader)
   })
-}
-
-/** Rows come one message each. They are joined to parts of this size. */
-const PART_BYTES = 64 * 1024
-
-/** What pg needs of its connection to run a statement by the extended protocol. */
-interface WireConnection {
-  parse(statement: { text: string }): void
-  bind(portal: object): void
-  execute(portal: { portal: string; rows: number }): void
-  sync(): void
-  readonly stream: { pause(): void; resume(): void }
-}
-
-/** pg calls the methods `submit` and `handle…` of a query object. Its own query classes drop the data of a COPY. */
-class CopyReader extends Readable {
-  readonly #statement: string
-  #connection: WireConnection | undefined
-  #part = Buffer.allocUnsafe(PART_BYTES)
-  #filled = 0
-  rows = 0
-
-  constructor(statement: string) {
-    super({ highWaterMark: 4 * PART_BYTES })
-    this.#statement = statement
-  }
-
-  submit(connection: unknown): void {
-    const wire = connection as WireConnection
-    this.#connection = wire
-    wire.parse({ text: this.#statement })
-    wire.bind({})
-    wire.execute({ portal: '', rows: 0 })
-    wire.sync()
-  }
-
-  /** The chunk is a view of pg's buffer, which pg writes again. */
-  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
-    if (this.#filled + chunk.length > PART_BYTES) this.#pushPart()
-    if (chunk.length > PART_BYTES) {
-      if (!this.push(Buffer.from(chunk))) this.#connection?.stream.pause()
-      return
-    }
-    chunk.copy(this.#part, this.#filled)
-    this.#filled += chunk.length
-  }
-
-  /** The text is `COPY` and the number of rows. */
-  handleCommandComplete({ text }: { readonly text: string }): void {
-    this.rows = Number(text.split(' ')[1])
-    this.#pushPart()
-  }
-
-  handleReadyForQuery(): void {
-    this.push(null)
-  }
-
-  handleError(err: Error): void {
-    this.destroy(err)
-  }
-
-  override _read(): void {
-    this.#connection?.stream.resume()
-  }
-
-  #pushPart(): void {
-    if (this.#filled === 0) return
-    const part = this.#part.subarray(0, this.#filled)
-    this.#part = Buffer.allocUnsafe(PART_BYTES)
-    this.#filled = 0
-    if (!this.push(part)) this.#connection?.stream.pause()
-  }
 }
 
 /** How a column's text is to be read. `numeric` is text: money is never a float. */

@@ -31,7 +31,6 @@ export class DatabaseUnreachableError extends AppError {
 class DatabaseTooOldError extends AppError {
   override readonly name = 'DatabaseTooOldError'
   override readonly code = 'db.too_old'
-  override readonly retryable = false
 
   constructor(version: string) {
     super(`the database is PostgreSQL ${version}; farewatch needs ${OLDEST_MAJOR} or newer`)
@@ -42,7 +41,6 @@ class DatabaseTooOldError extends AppError {
 export class DatabasePoolerError extends AppError {
   override readonly name = 'DatabasePoolerError'
   override readonly code = 'db.pooler'
-  override readonly retryable = false
 
   constructor(options?: ErrorOptions) {
     super(

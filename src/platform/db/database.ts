@@ -80,6 +80,9 @@ class Dialect extends PostgresDialect {
   }
 }
 
+/** Connections with statements that still run so long after their pool began to close are cut: the server then ends them. */
+const CLOSE_MS = 500
+
 /**
  * Opens the pool. Nothing connects until the first query.
  *
@@ -114,19 +117,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('connect', (client) => {
     client.on('error', (err) => warn(err, 'database connection lost'))
   })
-  const busy = new Set<pg.PoolClient>()
+  const busy = new Set<pg.ClientBase>()
   pool.on('acquire', (client) => busy.add(client))
   pool.on('release', (_, client) => busy.delete(client))
   const dialect = new Dialect({ pool: withQueryTimeouts(pool, statementTimeoutMs) })
   const db = new Kysely<DB>({ dialect })
   const close = async () => {
     closing = true
-    const connection = {
-      connectionString,
-      options: serverOptions,
-      application_name: 'farewatch cancel',
-    }
-    const timer = setTimeout(() => void cancelStatements(connection, busy), CLOSE_MS)
+    const timer = setTimeout(() => {
+      for (const client of busy) void (client as pg.Client).end()
+    }, CLOSE_MS)
     try {
       await db.destroy()
       // Kysely leaves a pool alone that it has never used.
@@ -136,32 +136,6 @@ export function openDatabase(options: DatabaseOptions): Database {
     }
   }
   return { db, pool, close }
-}
-
-/** Statements that still run so long after their pool began to close are cancelled: most end sooner. */
-const CLOSE_MS = 500
-
-/**
- * Cancels what connections run. Without it the process would end without them, and the server would run them for
- * seconds more. Failures change nothing: the process ends.
- */
-async function cancelStatements(
-  connection: pg.ClientConfig,
-  clients: Iterable<pg.PoolClient>,
-): Promise<void> {
-  // A member of every client that its types lack.
-  const processes = [...clients].map((one) => (one as { processID?: number }).processID ?? 0)
-  const limits = { connectionTimeoutMillis: CLOSE_MS, query_timeout: CLOSE_MS }
-  const client = new pg.Client({ ...connection, ...limits })
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-    await client.query('select pg_cancel_backend(id) from unnest($1::integer[]) id', [processes])
-  } catch {
-    // A server that is gone runs nothing.
-  } finally {
-    await client.end().catch(() => undefined)
-  }
 }
 
 /** `{1,2}` as an array of numbers. */

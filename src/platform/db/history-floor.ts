@@ -6,7 +6,6 @@ import { selectOne } from './transaction.ts'
 class HistoryArchivedError extends AppError {
   override readonly name = 'HistoryArchivedError'
   override readonly code = 'history.archived'
-  override readonly retryable = false
 
   constructor(floor: Date) {
     super(`the history before ${floor.toISOString()} is archived: ask for a later instant`)

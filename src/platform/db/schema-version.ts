@@ -25,7 +25,6 @@ export interface MigrationFile {
 export class SchemaTooNewError extends AppError {
   override readonly name = 'SchemaTooNewError'
   override readonly code = 'db.schema_too_new'
-  override readonly retryable = false
 
   constructor(schema: string, known: string) {
     super(
@@ -50,7 +49,6 @@ export class SchemaTooOldError extends AppError {
 export class SchemaBefore01Error extends AppError {
   override readonly name = 'SchemaBefore01Error'
   override readonly code = 'db.schema_before_0_1'
-  override readonly retryable = false
 
   constructor(schema: string) {
     super(

@@ -1,34 +1,14 @@
 import { codeBlock, docsPage, escaped, markdown } from './docs-html.ts'
 import type { Operation } from './operation.ts'
 
-interface Schema {
-  readonly $ref?: string
-  readonly type?: string | readonly string[]
-  readonly const?: unknown
-  readonly enum?: readonly unknown[]
-  readonly 'x-extensible-enum'?: readonly unknown[]
-  readonly format?: string
-  readonly default?: unknown
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly description?: string
-  readonly anyOf?: readonly Schema[]
-  readonly items?: Schema
-  readonly required?: readonly string[]
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly patternProperties?: Readonly<Record<string, Schema>>
-}
-
 interface Parameter {
   readonly name: string
   readonly in: string
-  readonly required: boolean
   readonly description?: string
-  readonly schema: Schema
   readonly example?: unknown
 }
 
-type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>
+type Content = Readonly<Record<string, { readonly schema?: object; readonly example?: unknown }>>
 type Reference = { readonly $ref: string }
 type Named<T> = Readonly<Record<string, T>>
 
@@ -75,7 +55,7 @@ export function apiPage(openApi: object): string {
         ]),
   )
   const shapes = Object.entries(components.schemas ?? {}).map(([name, schema]) =>
-    panel(name, `<code>${name}</code>`, [shapePart(schema)]),
+    panel(name, `<code>${name}</code>`, [schemaPart(schema)]),
   )
   const all = [
     ...sections,
@@ -129,7 +109,7 @@ function operationPart(document: ApiDocument, entry: Entry): string {
       markdown(description),
       `<p>${callersOf(operation)}</p>`,
       codeBlock(curlOf(entry, parameters)),
-      list('Parameters', parameters.map(parameterItem)),
+      list('Parameters', parameters.map(parameterPart)),
       contentPart('The body', requestBody?.content),
       list('Responses', responses),
     ],
@@ -180,69 +160,26 @@ function list(title: string, items: readonly string[]): string {
   return items.length === 0 ? '' : `<h3>${title}</h3><dl>${items.join('')}</dl>`
 }
 
-/** The fields of each form of a body, and its example. */
+function parameterPart({ name, in: where, description, example: _, ...rest }: Parameter): string {
+  return `<dt><code>${escaped(name)}</code> in the ${where}</dt><dd>${markdown(description)}${schemaPart(rest)}</dd>`
+}
+
+/** The schema of each form of a body, and its example. */
 function contentPart(title: string, content: Content = {}): string {
   return Object.entries(content)
     .map(([type, { schema, example }]) => {
       const text = typeof example === 'string' ? example : JSON.stringify(example, null, 2)
       const heading = title === '' ? '' : `<h3>${title}</h3>`
-      const shape = schema === undefined ? '' : shapePart(schema)
+      const shape = schema === undefined ? '' : schemaPart(schema)
       return `${heading}<p>${type}${shape}${text === undefined ? '' : codeBlock(text)}`
     })
     .join('')
 }
 
-function shapePart(schema: Schema): string {
-  const items = fieldsOf(schema, '')
-  const { properties, description = '' } = schema
-  const type = properties === undefined ? `<p>${typeOf(schema)}</p>` : ''
-  return `${type}${markdown(description)}${items.length === 0 ? '' : `<dl>${items.join('')}</dl>`}`
-}
-
-function parameterItem({ name, in: where, required, description, schema }: Parameter): string {
-  const about = `${where === 'query' ? '' : `${where}, `}${required ? 'required, ' : ''}${typeOf(schema)}`
-  return item(name, about, description)
-}
-
-function item(name: string, about: string, description?: string): string {
-  return `<dt><code>${escaped(name)}</code> ${about}</dt><dd>${markdown(description)}</dd>`
-}
-
-/** The fields of a shape, with those of the objects inside it that have no name of their own. */
-function fieldsOf(schema: Schema, before: string): string[] {
-  const own = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
-    const isRequired = schema.required?.includes(name) === true
-    const about = `${isRequired ? '' : 'optional, '}${typeOf(field)}`
-    const path = `${before}${name}`
-    return [item(path, about, field.description), ...fieldsOf(field, `${path}.`)]
-  })
-  const within = [...(schema.anyOf ?? []), ...Object.values(schema.patternProperties ?? {})]
-  const ofItems =
-    schema.items === undefined ? [] : fieldsOf(schema.items, `${before.replace(/\.$/, '')}[].`)
-  return [...own, ...ofItems, ...within.flatMap((one) => fieldsOf(one, before))]
-}
-
-/** The type of a schema with its limits, with links to named shapes. */
-function typeOf(schema: Schema): string {
-  const { $ref, anyOf, items, patternProperties, format, minimum, maximum } = schema
-  if ($ref !== undefined) {
-    const name = $ref.split('/').at(-1) ?? ''
-    return `<a href="#${name}">${name}</a>`
-  }
-  const values = schema.const === undefined ? schema.enum : [schema.const]
-  const known = values ?? schema['x-extensible-enum']
-  if (known !== undefined) {
-    const named = known.map((value) => `<code>${String(value)}</code>`).join(' or ')
-    const orNull = schema.type?.includes('null') === true ? ' or null' : ''
-    return `${named}${values === undefined ? ' or another' : ''}${orNull}`
-  }
-  if (anyOf !== undefined) return anyOf.map(typeOf).join(' or ')
-  if (items !== undefined) return `array of ${typeOf(items)}`
-  const [named] = Object.values(patternProperties ?? {})
-  if (named !== undefined) return `object of ${typeOf(named)}`
-  const type = [schema.type ?? 'any'].flat().join(' or ')
-  const range =
-    minimum === undefined && maximum === undefined ? '' : ` ${minimum ?? '…'} to ${maximum ?? '…'}`
-  const preset = schema.default === undefined ? '' : `, default ${String(schema.default)}`
-  return `${format ?? type}${format !== undefined && type.includes('null') ? ' or null' : ''}${range}${preset}`
+/** A part of the document as it is, with links to the shapes. */
+function schemaPart(schema: object): string {
+  return codeBlock(JSON.stringify(schema, null, 2)).replaceAll(
+    /#\/components\/schemas\/(\w+)/g,
+    '<a href="#$1">$1</a>',
+  )
 }

@@ -75,7 +75,6 @@ interface ProblemArgs extends Details {
 export class ProblemError extends AppError {
   override readonly name = 'ProblemError'
   override readonly code: ProblemCode
-  override readonly retryable = false
   readonly args: ProblemArgs
 
   constructor(code: ProblemCode, args: ProblemArgs = {}, options?: ErrorOptions) {

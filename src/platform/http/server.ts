@@ -111,7 +111,6 @@ function requestIdOf({ headers }: IncomingMessage): string {
 export class PortTakenError extends AppError {
   override readonly name = 'PortTakenError'
   override readonly code = 'http.port_taken'
-  override readonly retryable = false
 
   constructor(port: number, setting: string, options?: ErrorOptions) {
     super(`port ${port} is taken: stop what listens there, or set ${setting} to another`, options)
@@ -122,7 +121,6 @@ export class PortTakenError extends AppError {
 class PortForbiddenError extends AppError {
   override readonly name = 'PortForbiddenError'
   override readonly code = 'http.port_forbidden'
-  override readonly retryable = false
 
   constructor(port: number, setting: string, options?: ErrorOptions) {
     super(`port ${port} is not for this user: set ${setting} to one above 1023`, options)

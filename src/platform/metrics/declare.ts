@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { type Exemplars, keepExemplars } from './exemplars.ts'
 
 /**
  * The labels of a metric with the values that are known beforehand. Every combination of them begins at 0: otherwise a
@@ -14,10 +13,8 @@ export type Declare = ReturnType<typeof createDeclare>
 export function createDeclare() {
   const registry = new Registry()
   const registers = [registry]
-  const exemplars: Exemplars = new Map()
   return {
     registry,
-    exemplars,
     counter: <L extends string = never>(name: string, help: string, labels?: Labels<L>) => {
       const counter = new Counter<L>({ name, help, labelNames: namesOf(labels), registers })
       for (const values of combinations(labels)) counter.inc(values, 0)
@@ -38,7 +35,7 @@ export function createDeclare() {
         registers,
       })
       for (const values of combinations(labels)) histogram.zero(values)
-      return keepExemplars(histogram, { name, buckets, exemplars })
+      return histogram
     },
   }
 }

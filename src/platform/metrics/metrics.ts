@@ -1,7 +1,6 @@
 import { collectDefaultMetrics } from 'prom-client'
 import { DISABLED_REASONS, STREAM_ENDS, STREAMS } from '../base/kinds.ts'
 import { createDeclare, type Declare } from './declare.ts'
-import { OPENMETRICS_TYPE, toOpenMetrics } from './exemplars.ts'
 import {
   budgetGauges,
   budgetMetrics,
@@ -50,7 +49,6 @@ export function createMetrics() {
   return {
     registry,
     systemRegistry: system.registry,
-    exemplars: own.exemplars,
     ...syncMetrics(own),
     ...upstreamMetrics(own),
     ...budgetMetrics(own),
@@ -72,23 +70,13 @@ export function createMetrics() {
   }
 }
 
-/**
- * The text for a scrape, with the gauges of the whole system unless they could not be read. It is OpenMetrics if the
- * scraper accepts that and there are exemplars, which the other format cannot show.
- */
+/** The text for a scrape, with the gauges of the whole system unless they could not be read. */
 export async function renderMetrics(
-  {
-    registry,
-    systemRegistry,
-    exemplars,
-  }: Pick<Metrics, 'registry' | 'systemRegistry' | 'exemplars'>,
-  { withSystem, accept = '' }: { readonly withSystem: boolean; readonly accept?: string },
-): Promise<{ readonly type: string; readonly text: string }> {
+  { registry, systemRegistry }: Pick<Metrics, 'registry' | 'systemRegistry'>,
+  { withSystem }: { readonly withSystem: boolean },
+): Promise<string> {
   const own = await registry.metrics()
-  const text = withSystem ? `${own}\n${await systemRegistry.metrics()}` : own
-  return exemplars.size > 0 && accept.includes('application/openmetrics-text')
-    ? { type: OPENMETRICS_TYPE, text: toOpenMetrics(text, exemplars) }
-    : { type: registry.contentType, text }
+  return withSystem ? `${own}\n${await systemRegistry.metrics()}` : own
 }
 
 /** The event streams of the API in this process. */

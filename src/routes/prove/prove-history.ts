@@ -15,7 +15,6 @@ const DIFFERENCES = new URL('differences.sql', import.meta.url)
 export class CannotProveError extends AppError {
   override readonly name = 'CannotProveError'
   override readonly code = 'sync.cannot_prove'
-  override readonly retryable = false
 }
 
 /** How far the proof reached back for one list. */

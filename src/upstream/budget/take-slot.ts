@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/base/clock.ts'
-import type { Db } from '../../platform/db/database.ts'
+import type { Db, Tx } from '../../platform/db/database.ts'
 import { inTransaction } from '../../platform/db/transaction.ts'
 import { HORIZON_MS, reserveSlots, type SlotRequest } from './reserve-slots.ts'
 
@@ -96,15 +96,18 @@ export async function tryTakeSlot(
   return slot && waitForSlot(slot, { ...skew, clock, signal })
 }
 
-/** Reserves one slot, if one is free. Also returns the skew of the database's clock. */
-async function reserveOne(
+/** Reserves one slot and has it paid for, if one is free. Also returns the skew of the database's clock. */
+export async function reserveOne(
   db: Db,
   clock: Clock,
   request: Omit<SlotRequest, 'wanted'>,
+  pay?: (tx: Tx) => Promise<unknown>,
 ): Promise<Skew & { readonly slot: Date | undefined }> {
   return inTransaction(db, async (tx) => {
     const askedMs = clock.now().getTime()
     const { slots, now } = await reserveSlots(tx, { ...request, wanted: 1 })
-    return { slot: slots[0], ...skewOf(now, { clock, askedMs }) }
+    const [slot] = slots
+    if (slot !== undefined) await pay?.(tx)
+    return { slot, ...skewOf(now, { clock, askedMs }) }
   })
 }

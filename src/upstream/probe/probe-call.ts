@@ -38,7 +38,7 @@ export interface ProbeDeps {
 }
 
 export interface ProbeCall
-  extends Pick<HttpRequest, 'path' | 'headers' | 'deadlineMs' | 'maxBodyBytes' | 'signal'> {
+  extends Pick<HttpRequest, 'path' | 'deadlineMs' | 'maxBodyBytes' | 'signal'> {
   readonly call: string
   readonly documented: boolean
   readonly isGood: (head: ResponseHead) => boolean
@@ -58,7 +58,7 @@ const SHOWN_HEADER =
  */
 export async function probeCall(deps: ProbeDeps, probe: ProbeCall): Promise<ProbedCall> {
   const { exchange, scrub, beforeCall } = deps
-  const { call, documented, path, headers, deadlineMs, maxBodyBytes, signal } = probe
+  const { call, documented, path, deadlineMs, maxBodyBytes, signal } = probe
   await beforeCall(signal)
   let head: ResponseHead | undefined
   let answer: HttpAnswer | undefined
@@ -70,7 +70,6 @@ export async function probeCall(deps: ProbeDeps, probe: ProbeCall): Promise<Prob
       path,
       deadlineMs,
       maxBodyBytes,
-      headers,
       signal,
       wants: (seen) => {
         head = seen

@@ -94,7 +94,6 @@ function countNewlines(bytes: Buffer): number {
 export class UnreadableWatchFileError extends AppError {
   override readonly name = 'UnreadableWatchFileError'
   override readonly code = 'watch.unreadable_file'
-  override readonly retryable = false
 
   constructor(file: string, why: string, options?: ErrorOptions) {
     super(`cannot read ${file}: ${why}`, options)
@@ -105,7 +104,6 @@ export class UnreadableWatchFileError extends AppError {
 export class MalformedWatchFileError extends AppError {
   override readonly name = 'MalformedWatchFileError'
   override readonly code = 'watch.malformed_file'
-  override readonly retryable = false
   /** The line of the fault, from 1. */
   readonly line: number
 

@@ -215,7 +215,6 @@ function passengerErrors(question: Question): RowError[] {
 export class InvalidRowsError extends AppError {
   override readonly name = 'InvalidRowsError'
   override readonly code = 'watch.invalid_rows'
-  override readonly retryable = false
   readonly invalid: InvalidRows
 
   constructor(file: string, invalid: InvalidRows) {

@@ -16,7 +16,6 @@ function aLog(level = 'trace') {
 class RefusedError extends AppError {
   override readonly name = 'RefusedError'
   override readonly code = 'test.refused'
-  override readonly retryable = false
 }
 
 describe('the logger', () => {

@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
 import { resultText } from '../../../src/cli/work/database.ts'
 import { asAnalyst, type QueryResult, SqlError } from '../../../src/platform/db/analyst-session.ts'
@@ -162,38 +161,6 @@ describe('a result as lines of JSON', () => {
 
     expect(resultText(answer, { json: true })).toBe('{"n":1}\n{"n":2}\n{"n":3}\n')
   })
-})
-
-describe('a COPY of an analyst', () => {
-  const copy = async (database: Database, statement: string) =>
-    asAnalyst(database, (session) => text(session.copyOut(statement)))
-
-  it('returns what PostgreSQL writes, also rows larger than a part', async ({ database }) => {
-    const large = await copy(
-      database,
-      `copy (select n, repeat('é', 20000 * n) from generate_series(1, 5) n) to stdout (format csv)`,
-    )
-
-    expect(large).toBe([1, 2, 3, 4, 5].map((n) => `${n},${'é'.repeat(20_000 * n)}\n`).join(''))
-  })
-
-  it.for([
-    ['two statements', 'copy (select 1) to stdout; select 2', /multiple commands/],
-    ['a private table', 'copy (select * from farewatch_private.schedule) to stdout', /denied/],
-    [
-      'a failure midway',
-      'copy (select 1 / (3 - n) from generate_series(1, 9) n) to stdout',
-      /zero/,
-    ],
-  ] as const)(
-    '%s is refused, and the connection stays usable',
-    async ([, statement, message], { database }) => {
-      await expect(copy(database, statement)).rejects.toThrow(message)
-      await expect(copy(database, statement)).rejects.toThrow(SqlError)
-
-      expect(await copy(database, 'copy (select 1) to stdout')).toBe('1\n')
-    },
-  )
 })
 
 describe('a streamed analyst query', () => {

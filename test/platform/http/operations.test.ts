@@ -189,7 +189,6 @@ class FullError extends AppError {
 class UnlistedError extends AppError {
   override readonly name = 'UnlistedError'
   override readonly code = 'unlisted.error'
-  override readonly retryable = false
 }
 
 describe('a handler that throws', () => {

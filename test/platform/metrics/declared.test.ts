@@ -23,15 +23,15 @@ describe('the metrics', () => {
 
   it('include those of the whole system only on request', async () => {
     const names = declared(metrics.systemRegistry).map((line) => line.split(' ')[0] ?? '')
-    const { text: alone } = await renderMetrics(metrics, { withSystem: false })
-    const { text: both } = await renderMetrics(metrics, { withSystem: true })
+    const alone = await renderMetrics(metrics, { withSystem: false })
+    const both = await renderMetrics(metrics, { withSystem: true })
 
     expect(names.filter((name) => alone.includes(name))).toEqual([])
     expect(names.filter((name) => !both.includes(`# HELP ${name} `))).toEqual([])
   })
 
   it('begin at 0 for every value of a closed label set', async () => {
-    const { text } = await renderMetrics(metrics, { withSystem: false })
+    const text = await renderMetrics(metrics, { withSystem: false })
 
     for (const line of [
       'farewatch_sync_runs_total{list="with-availability",status="held"} 0',
@@ -56,7 +56,7 @@ describe('the metrics', () => {
   })
 
   it.runIf(hasPrometheus())('follow the conventions of Prometheus', async () => {
-    const { text } = await renderMetrics(metrics, { withSystem: true })
+    const text = await renderMetrics(metrics, { withSystem: true })
 
     expect(promtool(['check', 'metrics'], { input: text })).toEqual({ exit: 0, output: '' })
   })

@@ -8,7 +8,6 @@ import { describeStores } from './queue-stores.ts'
 class RefusedError extends AppError {
   override readonly name = 'RefusedError'
   override readonly code = 'test.refused'
-  override readonly retryable = false
 }
 
 class LaterError extends AppError {
