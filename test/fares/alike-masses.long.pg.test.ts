@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { FlightSummary, LegObservation } from '../../src/upstream/observation.ts'
 import { it } from '../support/test-database.ts'
-import { siteNamed, soldBy } from './answers.ts'
 import {
   available,
   countChanges,
@@ -174,27 +173,6 @@ describe.each(ALIKE)('$what', ({ right, wrong, kind }) => {
   })
 })
 
-it('prices of eight flights that another site sells are held, and the site is recorded', async ({
-  db,
-}) => {
-  const honest = (i: number) => {
-    const amount = (300 + 3 * i).toFixed(2)
-    return soldBy(flown({ airline: `A${i}`, number: i, amount }), siteNamed('One'))
-  }
-  const lying = (i: number) => {
-    const amount = (100 + i).toFixed(2)
-    return soldBy(flown({ airline: `A${i}`, number: i, amount }), siteNamed('Two'))
-  }
-  const fares = await watched(db, 100, honest)
-
-  for (const n of [1, 2, 3])
-    await answers(db, fares, [minute(n), (i) => (i < 8 ? lying : honest)(i)])
-
-  expect(await countChanges(db, 'site_changed')).toBe(8)
-  expect(await countChanges(db, 'price_changed')).toBe(0)
-  expect(await heldFares(db)).toEqual({ price_changed: 8 })
-})
-
 describe('true changes that are alike', () => {
   it('a sale of a fifth, and one flight that is retimed on forty dates, are recorded', async ({
     db,
@@ -212,30 +190,5 @@ describe('true changes that are alike', () => {
     expect(await countChanges(db, 'itinerary_changed')).toBe(20)
     expect(await countChanges(db, 'price_changed')).toBe(100)
     expect(await openKinds(db)).toEqual([])
-  })
-})
-
-describe('reopenings that come one by one', () => {
-  it('are none of them held, although all fares of a list reopen within half an hour', async ({
-    db,
-  }) => {
-    const fares = await watched(db, 60, (i) => flown({ airline: `A${i % 4}`, number: i }))
-    for (const n of [1, 2]) await answers(db, fares, [minute(n), () => gone])
-    await sql`truncate asked_flight`.execute(db)
-    await sql`update fare_state set held = null, held_since = null, hidden = null`.execute(db)
-    await sql`delete from incident`.execute(db)
-    await answers(db, fares, [minute(13), () => gone])
-    const lost = await countChanges(db, 'became_unavailable')
-
-    for (let n = 0; n < 30; n += 1) {
-      const reopened = (i: number) =>
-        i <= 2 * n + 1 ? flown({ airline: `A${i % 4}`, number: i }) : gone
-      await answers(db, fares, [new Date(minute(14).getTime() + n * 30_000), reopened])
-    }
-
-    expect(lost).toBe(60)
-    expect(await countChanges(db, 'became_available')).toBeGreaterThan(55)
-    expect(await openKinds(db)).toEqual([])
-    expect(await heldFares(db)).toEqual({})
   })
 })

@@ -4,12 +4,7 @@ import { verifyOnDemand } from '../../src/fares/verify.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import {
-  acceptHabit,
-  judgedBy,
-  listHabits,
-  readHabits,
-} from '../../src/upstream/flights/answer-habits.ts'
+import { acceptHabit, listHabits, readHabits } from '../../src/upstream/flights/answer-habits.ts'
 import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
 import { questionWith } from '../../src/upstream/question.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -22,7 +17,6 @@ import {
   observation,
   RULES,
   recordAll,
-  trackFare,
   trackFares,
 } from './fare-fixtures.ts'
 
@@ -110,17 +104,6 @@ describe('a member that the interface does not have', () => {
     expect((await onDemand()).result.kind).toBe('known')
   })
 
-  it('that no answer has had for 100,000 answers stops no recording', async ({ db }) => {
-    const fareIds = await soldOut(db, 100)
-    await answer(db, fareIds, { at: minute(2), outbound: goneWith('message') })
-    // The smallest number: half of it is no number any more.
-    await sql`update answer_habit set share = 5e-324`.execute(db)
-
-    await answer(db, fareIds, { at: minute(3) })
-
-    expect(await listHabits(db)).toMatchObject([{ name: 'message', share: 0 }])
-  })
-
   it('is usual when most answers about fares believed unavailable have had it for a day', async ({
     db,
   }) => {
@@ -136,46 +119,6 @@ describe('a member that the interface does not have', () => {
     expect(await usualIn(db)).toEqual(['message'])
   })
 
-  it('is not usual by many answers of an hour, whatever a day before was', async ({ db }) => {
-    const fareIds = await soldOut(db, 10)
-    await answer(db, fareIds, { at: minute(2), outbound: goneWith('message') })
-    await passHours(db, 48)
-    for (let at = 3; at < 11; at += 1) {
-      await answer(db, fareIds, { at: minute(at), outbound: goneWith('message') })
-    }
-
-    expect((await listHabits(db))[0]?.share).toBeGreaterThan(0.5)
-    expect(await usualIn(db)).toEqual([])
-  })
-
-  it('ceases to be usual when most answers lack it, and counts for no fare that is believed available', async ({
-    db,
-  }) => {
-    const fareIds = await soldOut(db, 10)
-    for (let at = 2; at < 11; at += 1) {
-      await answer(db, fareIds, { at: minute(at), outbound: goneWith('message') })
-    }
-    await passHours(db, 25)
-    const bookable = await trackFare(db, { flightId: 'bookable' })
-    await recordAll(db, [bookable], minute(0), available())
-    await answer(db, [bookable], { at: minute(11), outbound: gone })
-    const [before] = await listHabits(db)
-    for (const at of [11, 12]) await answer(db, fareIds, { at: minute(at), outbound: gone })
-
-    const [after] = await listHabits(db)
-    expect(after?.share).toBeCloseTo(Number(before?.share) * 0.99 ** 20)
-    for (let at = 13; at < 19; at += 1)
-      await answer(db, fareIds, { at: minute(at), outbound: gone })
-    expect(await usualIn(db)).toEqual([])
-  })
-
-  it('writes nothing while answers have none', async ({ db }) => {
-    const fareIds = await soldOut(db, 3)
-    await answer(db, fareIds, { at: minute(2), outbound: gone })
-
-    expect(await listHabits(db)).toEqual([])
-  })
-
   it('of which there are ever new ones fill no table', async ({ db }) => {
     const fareIds = await soldOut(db, 1)
     const names = Array.from({ length: 130 }, (_, at) => `request-${at}`)
@@ -185,13 +128,6 @@ describe('a member that the interface does not have', () => {
     await passHours(db, 25)
     await answer(db, fareIds, { at: minute(3), outbound: goneWith('new') })
     expect(await listHabits(db)).toMatchObject([{ name: 'new' }])
-  })
-
-  it('is taken back with its count', async ({ db }) => {
-    await acceptHabit(db, 'message', true)
-    await acceptHabit(db, 'message', false)
-
-    expect(await listHabits(db)).toMatchObject([{ name: 'message', share: 0, acceptedAt: null }])
   })
 })
 
@@ -211,39 +147,6 @@ describe('a total that is not the sum of its passengers', () => {
     expect(await kinds(db, fareId)).toEqual(['first_seen'])
     expect(await listHabits(db)).toMatchObject([{ name: 'total_unlike_sum', answers: 6 }])
   })
-
-  it('needs a second answer where no fare had a price before, until most totals are sums', async ({
-    db,
-  }) => {
-    const fareIds = await trackFares(db, 10)
-    const [fareId = 0] = fareIds
-    for (const at of [0, 1, 2]) {
-      await answer(db, [fareId], { at: minute(at), outbound: unlikeSum('278.36') })
-    }
-    expect(await kinds(db, fareId)).toEqual(['first_seen', 'price_changed'])
-    expect(await usualIn(db)).toEqual(['total_unlike_sum'])
-
-    for (let at = 3; at < 11; at += 1) {
-      await answer(db, fareIds, { at: minute(at), outbound: available('835.08') })
-    }
-    expect(await usualIn(db)).toEqual([])
-  })
-})
-
-it('to judge an answer again changes nothing', () => {
-  const usual = new Set(['seats'])
-  const read = observation(goneWith('seats', 'message'), unlikeSum('10.00'))
-
-  const judged = judgedBy({ usual }, read)
-
-  expect(judged).toMatchObject({
-    outbound: { kind: 'unknown', reason: 'unknown_members', members: ['seats', 'message'] },
-    return: { kind: 'available', flight: { price: null } },
-    detail: 'the interface does not have seats, message',
-  })
-  expect(judgedBy({ usual }, judged)).toEqual(judged)
-  const plain = observation(goneWith('seats'), available())
-  expect(judgedBy({ usual }, plain)).toBe(plain)
 })
 
 describe('an answer with the Date of the one before', () => {

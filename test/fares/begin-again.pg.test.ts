@@ -134,27 +134,6 @@ describe('a watch that ended by a false departure', () => {
       expect(await feed()).toEqual(['watch_started', 'expired'])
     },
   )
-
-  it('stays ended when its whole list is resumed, or other settings change', async ({ db }) => {
-    const { resellerId, change } = await endFalsely(db)
-
-    await change({ priority: 'high' })
-    expect(await resumeWatches(db, { resellerId, list: 'summer' })).toMatchObject({ watches: 0 })
-
-    expect(await facts(db)).toMatchObject({ ended: true, lane: null })
-  })
-
-  it('ends at its true departure after it has begun again', async ({ db }) => {
-    const { named, feed, check } = await endFalsely(db)
-    await resumeWatches(db, named)
-    await check(available())
-
-    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
-    expect(await endAll(db)).toBe(1)
-
-    expect(await feed()).toEqual(['watch_started', 'expired', 'watch_started', 'expired'])
-    expect(await check(gone)).toBe(0)
-  })
 })
 
 describe('a watch of a flight that has departed', () => {
@@ -202,14 +181,5 @@ describe('a watch whose fare ended as never available', () => {
     expect(await check(available())).toBe(1)
 
     expect(await feed()).toEqual(['expired', 'watch_started'])
-  })
-
-  it('stays ended when it is resumed after its own departure date', async ({ db }) => {
-    const { named } = await endFalsely(db, { departs_on: await today(db, 1) })
-    await sql`update watch set departs_on = '2020-01-01'`.execute(db)
-
-    expect(await resumeWatches(db, named)).toMatchObject({ watches: 0 })
-
-    expect(await facts(db)).toMatchObject({ ended: true, lane: null })
   })
 })

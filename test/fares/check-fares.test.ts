@@ -65,25 +65,6 @@ function ofRecorded(recorded: readonly RecordedCheck[]) {
   return { recorded, copies: new Set<Check>() }
 }
 
-it('a leg that was read as available and shows the flight of the other is counted', async () => {
-  const metrics = createMetrics()
-  const swapped = {
-    ...LOST,
-    check: { observation: { ...LOST.check.observation, outbound: { kind: 'available' } } },
-    decision: { ...LOST.decision, outcome: { outbound: 'unknown:other_flight', return: null } },
-  } as unknown as RecordedCheck
-  const deps = { metrics, log: silentLog, clock: systemClock }
-
-  reportChecks(deps, ofRecorded([swapped, LOST]), {
-    checks: [swapped.check, LOST.check],
-    late: [],
-    blocked: [],
-  })
-
-  const { values } = await metrics.contractAnomalies.get()
-  expect(values).toMatchObject([{ labels: { anomaly: 'legs_swapped' }, value: 1 }])
-})
-
 it.each([
   ['info', 0],
   ['debug', 1],

@@ -15,7 +15,6 @@ import {
   available,
   endFares,
   gone,
-  kinds,
   observation,
   RULES,
   record,
@@ -171,47 +170,5 @@ describe('the departure of a fare', () => {
       { reason: 'sales_closed', censored: false },
       { reason: 'unknown', censored: false },
     ])
-  })
-
-  it('the record of an end shows what is stored of the ended fare', async ({ db }) => {
-    const fare = await trackFare(db, { returnFlightId: 'F9' })
-    await record(db, fare, ago(60), departingIn(300), departingIn(3_000))
-    await depart(db, fare)
-    await endFares(db)
-
-    const { rows } = await sql<{ after: unknown }>`
-      select c.belief as after, c.state_before as before, s.pair, s.outbound, s.return, v.reason, v.censored
-        from farewatch.availability_changes c
-        join fare_state s on s.tracked_fare_id = c.fare_id
-        join farewatch.fare_survival v using (fare_id)
-       where c.kind = 'expired'
-    `.execute(db)
-    const leg = {
-      belief: 'unavailable',
-      price: null,
-      flight: null,
-    }
-    expect(rows).toEqual([
-      {
-        after: { state: 'not_bookable', price: null, outbound: leg, return: leg },
-        before: 'bookable',
-        pair: 'not_bookable',
-        outbound: 'unavailable',
-        return: 'unavailable',
-        reason: 'departed',
-        censored: true,
-      },
-    ])
-    expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
-  })
-
-  it('a fare without watches ends at its departure too', async ({ db }) => {
-    const fare = await trackFare(db)
-    await record(db, fare, ago(60), departingIn(300))
-    await sql`delete from fare_schedule`.execute(db)
-    await depart(db, fare)
-
-    expect(await endFares(db)).toBe(1)
-    expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
   })
 })

@@ -18,7 +18,6 @@ import {
   gone,
   kinds,
   minute,
-  pairStates,
   record,
   trackFare,
   watchFare,
@@ -90,23 +89,6 @@ describe('the end of a fare', () => {
     ])
   })
 
-  it('shows no last check that lies ahead of it because the clock was set back', async ({ db }) => {
-    const fare = await trackFare(db)
-    await watchFare(db, 'ana', fare)
-    await record(db, fare, minute(0), available())
-    await sql`update fare_state set last_good_check_at = clock_timestamp() + interval '50 minutes'`.execute(
-      db,
-    )
-    await departIn(db, fare, -1)
-
-    expect(await endFares(db)).toBe(1)
-
-    const { rows } = await sql`
-      select last_good_check_at as checked from availability_change where kind = 'expired'
-    `.execute(db)
-    expect(rows).toEqual([{ checked: null }])
-  })
-
   it('a fare that expires while bookable lasted until its last good check, and its end is censored', async ({
     db,
   }) => {
@@ -169,52 +151,6 @@ async function depart(db: Db): Promise<void> {
   await sql`update fare_state set departs_at = clock_timestamp() - interval '1 second'`.execute(db)
 }
 
-/** The state in the last record of a fare, and in its belief. */
-async function lastPair(db: Db, fareId: number): Promise<unknown> {
-  const { rows } = await sql`
-    select (select state from farewatch.availability_changes
-             where fare_id = ${fareId} order by seq desc limit 1) as recorded,
-           state as believed
-      from farewatch.fares_current where fare_id = ${fareId}
-  `.execute(db)
-  return rows[0]
-}
-
-describe('a fare that is watched again after its end', () => {
-  async function revived(db: Db): Promise<{ fare: number; resellerId: number }> {
-    const resellerId = await resellerWith(db, [cells({ departs_on: LATER })])
-    const fare = await onlyFare(db)
-    await record(db, fare, minute(1), available())
-    await passDates(db)
-    await endFares(db)
-    await importRows(db, resellerId, [cells({ departs_on: LATER })])
-    return { fare, resellerId }
-  }
-
-  it('the fare is seen for the first time again, in the feed and in its history', async ({
-    db,
-  }) => {
-    const { fare, resellerId } = await revived(db)
-    expect(await lastPair(db, fare)).toMatchObject({ believed: 'unknown' })
-
-    await record(db, fare, minute(5), available())
-    expect(await lastPair(db, fare)).toEqual({ recorded: 'bookable', believed: 'bookable' })
-    await record(db, fare, minute(6), gone)
-    await record(db, fare, minute(7), gone)
-
-    const all = ['first_seen', 'expired', 'first_seen', 'became_unavailable']
-    expect(await kinds(db, fare)).toEqual(all)
-    expect((await watchFeed(db, resellerId)).map(([, kind]) => kind)).toEqual([
-      'watch_started',
-      'expired',
-      'watch_started',
-      'became_unavailable',
-    ])
-    expect(await pairStates(db, fare)).toEqual(['bookable', 'bookable', 'not_bookable'])
-    expect(await lastPair(db, fare)).toEqual({ recorded: 'not_bookable', believed: 'not_bookable' })
-  })
-})
-
 describe('a watch that begins after its fare has departed and expired', () => {
   async function late(db: Db): Promise<{ fare: number; late: number }> {
     await resellerWith(db, [cells()], 'first')
@@ -239,48 +175,6 @@ describe('a watch that begins after its fare has departed and expired', () => {
     expect(rows).toEqual([{ belief: 'unknown', flight: null, good: null }])
     expect(await fareRows(db)).toMatchObject([{ watchers: 0, ended: true, lane: null }])
     expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
-  })
-
-  it('an on-demand check of the fare records nothing', async ({ db }) => {
-    const { fare } = await late(db)
-
-    expect(await record(db, fare, minute(5), gone)).toEqual([])
-    expect(await record(db, fare, minute(6), available())).toEqual([])
-
-    expect(await kinds(db, fare)).toEqual(['first_seen', 'expired'])
-    const { rows } = await sql`
-      select valid_to is null as open from farewatch.fare_history
-    `.execute(db)
-    expect(rows).toEqual([{ open: false }])
-  })
-})
-
-describe('the record `expired`', () => {
-  it('a watch that has not started receives the end of its fare', async ({ db }) => {
-    await resellerWith(db, [cells()], 'first')
-    const fare = await onlyFare(db)
-    await record(db, fare, new Date(), available())
-    await sql`update fare_state set last_good_check_at = now() - interval '2 hours'`.execute(db)
-    const second = await resellerWith(db, [cells()], 'second')
-    await depart(db)
-
-    expect(await endFares(db)).toBe(1)
-    expect(await endWatches({ db, log: silentLog })).toBe(0)
-
-    expect(await watchFeed(db, second)).toEqual([[1, 'expired']])
-    const { rows } = await sql`select from watch where ended_at is null`.execute(db)
-    expect(rows).toEqual([])
-  })
-
-  it('a watch receives its end though its fare was never checked', async ({ db }) => {
-    const row = cells({ departs_on: LATER, return_flight_id: '9' })
-    const resellerId = await resellerWith(db, [row])
-    await passDates(db)
-
-    expect([await endFares(db), await endWatches({ db, log: silentLog })]).toEqual([0, 1])
-
-    expect(await watchFeed(db, resellerId)).toEqual([[1, 'expired']])
-    expect(await fareRows(db)).toMatchObject([{ watchers: 0, lane: null }])
   })
 })
 
@@ -308,33 +202,5 @@ describe('the ends of one day', () => {
     `.execute(db)
     // One watch started before.
     expect(rows).toEqual([{ scheduled: 0, active: 0, records: 1_101 }])
-  })
-
-  it('one run looks at a part of many fares, and the runs of a round at each once', async ({
-    db,
-  }) => {
-    await resellerWith(db, [cells({ departs_on: LATER })], 'first')
-    await sql`
-      insert into tracked_fare (flight_id, residents_adults, residents_children, residents_infants,
-                                non_residents_adults, non_residents_children, non_residents_infants)
-      select 'unwatched ' || n, 1, 0, 0, 0, 0, 0 from generate_series(1, 30000) n
-    `.execute(db)
-    await resellerWith(db, [cells({ departs_on: LATER, flight_id: '102' })], 'last')
-    await passDates(db)
-
-    const ended = []
-    for (const minute of [0, 1]) {
-      ended.push(await endWatches({ db, log: silentLog }, undefined, minute))
-    }
-
-    expect(ended).toEqual([1, 1])
-  })
-
-  it('the job stops between two batches when its signal aborts', async ({ db }) => {
-    await resellerWith(db, manyCells(600, { departs_on: LATER }))
-    await passDates(db)
-
-    expect(await endWatches({ db, log: silentLog }, AbortSignal.abort())).toBe(500)
-    expect(await endWatches({ db, log: silentLog })).toBe(100)
   })
 })

@@ -4,23 +4,17 @@ import { closeIncident, closeUncheckedIncidents } from '../../src/fares/incident
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { readHeld } from '../../src/views/incident-operations.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
   available,
-  closedAt,
-  countChanges,
   gone,
-  heldFares,
   minute,
   openKinds,
   passSeconds,
-  RULES,
   record,
   recordAll,
   trackFares,
-  watchFare,
   watchFares,
 } from './fare-fixtures.ts'
 
@@ -107,36 +101,9 @@ describe('a lie that may have ended', () => {
     expect(first).toHaveLength(8)
     expect(await dueNow(db)).toHaveLength(12)
   })
-
-  it('has the next four checked for each change that disappears, and so on', async ({ db }) => {
-    const losing = await openMassLoss(db)
-
-    await recordAll(db, losing.slice(0, 1), at(3), available())
-    const next = await dueNow(db)
-    expect(next).toHaveLength(4)
-    await recordAll(db, next.slice(0, 3), at(4), available())
-    await recordAll(db, next.slice(3), at(4), gone)
-
-    expect((await dueNow(db)).filter((id) => !next.includes(id))).toHaveLength(12)
-  })
 })
 
 describe('an operator who closes a mass loss', () => {
-  it('reads how many watches wait until when, without fares that are no longer watched', async ({
-    db,
-  }) => {
-    const losing = await openMassLoss(db)
-    await watchFare(db, 'ben', losing[0] ?? 0)
-    const held = { kind: 'became_unavailable', since: at(1), latestSince: at(1) }
-    expect(await readHeld(db, RULES)).toMatchObject([{ ...held, fares: 40, watches: 41 }])
-
-    await sql`
-      update watch set ended_at = clock_timestamp() where tracked_fare_id = any(${losing.slice(1)}::bigint[])
-    `.execute(db)
-
-    expect(await readHeld(db, RULES)).toMatchObject([{ ...held, fares: 1, watches: 2 }])
-  })
-
   it('does not wait for a transaction that has locked a fare: it may wait for the operator', async ({
     db,
   }) => {
@@ -151,21 +118,5 @@ describe('an operator who closes a mass loss', () => {
     expect(askedAgain).toBe(39)
     // Its hold ends ten minutes after it began.
     expect(await laneOf(db, last)).toEqual(at(11))
-  })
-
-  it('has what still waits recorded after the mass too', async ({ db }) => {
-    const losing = await openMassLoss(db)
-    const last = losing.slice(-5)
-    await recordAll(db, losing.slice(0, -5), at(3), available())
-    await recordAll(db, last, at(4), gone)
-    expect(await openKinds(db)).toEqual([])
-    expect(await heldFares(db)).toEqual({ became_unavailable: 5 })
-
-    const { askedAgain } = await closeIncident({ db, log: silentLog }, 'mass_loss')
-    await closedAt(db, at(4))
-    await recordAll(db, last, at(5), gone)
-
-    expect(askedAgain).toBe(5)
-    expect(await countChanges(db, 'became_unavailable')).toBe(5)
   })
 })

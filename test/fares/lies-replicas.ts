@@ -1,8 +1,49 @@
-import type { FareView } from '../../src/fares/state.ts'
+import type { FareChange } from '../../src/fares/answer.ts'
+import { decide } from '../../src/fares/decide.ts'
+import { type FareState, type FareView, initialState } from '../../src/fares/state.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { seeded } from '../soak/run-soak.ts'
-import { UNAVAILABLE } from './answers.ts'
-import { type AloneRecord, loneFare, outward } from './lies-alone.ts'
+import { answer, at, available, CALM, eur, RULES, UNAVAILABLE } from './answers.ts'
+
+/** A change, and when it was recorded, in seconds after the start. */
+interface LoneRecord extends FareChange {
+  readonly recordedAt: number
+}
+
+/** A fare of one leg of which every answer is decided. No mass forms. */
+interface LoneFare {
+  readonly records: readonly LoneRecord[]
+  readonly state: () => FareState
+  /** When the next check is due, in seconds after the start. */
+  readonly dueAt: () => number
+  readonly answer: (seconds: number, leg: LegObservation) => void
+}
+
+/** A fare that is checked after so many seconds where an answer needs no confirmation. */
+export function loneFare(everySeconds = 60): LoneFare {
+  let state = initialState(false)
+  let due = 0
+  const records: LoneRecord[] = []
+  return {
+    records,
+    state: () => state,
+    dueAt: () => due,
+    answer: (seconds, leg) => {
+      const decision = decide(state, answer(at(seconds), leg), RULES, CALM)
+      state = decision.state
+      const { next } = decision
+      due =
+        typeof next === 'object' && 'confirmAt' in next
+          ? Math.max(seconds + 1, (next.confirmAt.getTime() - at(0).getTime()) / 1000)
+          : seconds + everySeconds
+      records.push(...decision.changes.map((change) => ({ ...change, recordedAt: seconds })))
+    },
+  }
+}
+
+export function outward(amount: string): LegObservation {
+  return available({ price: eur(amount) })
+}
 
 /** A fare is sold out, or has this price, from this second on until the next phase. */
 export interface Phase {
@@ -15,7 +56,7 @@ export interface ReplicaTruth {
   readonly fares: readonly (readonly Phase[])[]
 }
 
-export interface ReplicaRecord extends AloneRecord {
+export interface ReplicaRecord extends LoneRecord {
   readonly fare: number
 }
 
@@ -55,10 +96,10 @@ export function watchReplicas(
 ): readonly ReplicaRecord[] {
   const random = seeded(args.seed + 1_000)
   return fares.flatMap((phases, fare) => {
-    const watched = loneFare({ everySeconds: args.everySeconds })
+    const watched = loneFare(args.everySeconds)
     for (let now = 0; now < seconds; now = Math.max(now, watched.dueAt()) + random()) {
       const phase = phaseAt(phases, now - (random() < 0.5 ? args.olderBy : 0))
-      watched.answer(now, [answerOf(phase)])
+      watched.answer(now, answerOf(phase))
     }
     return watched.records.map((record) => ({ ...record, fare }))
   })

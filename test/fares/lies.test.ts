@@ -1,92 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { LockedFare } from '../../src/fares/beliefs.ts'
 import { countChecks } from '../../src/fares/record.ts'
-import { heldKindOf, storedState } from '../../src/fares/state.ts'
-import { createScrub } from '../../src/platform/base/secrets.ts'
-import { readVerifyAnswer } from '../../src/upstream/fares/read-verify-answer.ts'
-import type { Question } from '../../src/upstream/question.ts'
+import { storedState } from '../../src/fares/state.ts'
 import { answering, json } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
-import {
-  ONE_ADULT,
-  price,
-  question,
-  available as wireAvailable,
-} from '../upstream/verify-fixtures.ts'
-import { at, CALM, eur, massesOf, observation, UNAVAILABLE } from './answers.ts'
-import { inward, type LoneFare, loneFare, outward } from './lies-alone.ts'
-import { falseRecords, replicaTruth, watchReplicas } from './lies-replicas.ts'
-
-/** Each record shows what one answer has shown of the whole fare, prices as well. */
-function expectWhole({ records, readings }: LoneFare): void {
-  for (const { after } of records) expect(readings).toContainEqual(after)
-}
-
-describe('one answer in which both legs of a pair have changed', () => {
-  it('is recorded with the new prices of both legs, and never with the old price of one', () => {
-    const fare = loneFare({ hasReturn: true })
-    fare.answer(0, [outward('1000.00'), inward('1000.00')])
-    const shown = [60, 80, 120, 180].flatMap((seconds) =>
-      fare.answer(seconds, [outward('1200.00'), inward('400.00')]),
-    )
-
-    expect(shown).toEqual(['price_changed'])
-    expect(fare.records.map(({ after }) => after.price)).toEqual([eur('2000.00'), eur('1600.00')])
-    expectWhole(fare)
-  })
-})
-
-describe('a lie about prices that was recorded when its hold ended', () => {
-  it('is corrected without a second hold, however many prices were recorded in between', () => {
-    const mass = { ...CALM, masses: massesOf(['price_changed']) }
-    const fare = loneFare()
-    fare.answer(0, [outward('100.00')])
-    const lies = [
-      [60, '10000.00'],
-      [660, '10000.00'],
-      [720, '10100.00'],
-      [780, '10200.00'],
-      [840, '10300.00'],
-      [900, '10400.00'],
-    ] as const
-    const shown = lies.flatMap(([seconds, amount]) => fare.answer(seconds, [outward(amount)], mass))
-
-    expect(shown).toHaveLength(lies.length - 1)
-    expect(fare.answer(960, [outward('100.00')], mass)).toEqual([])
-    expect(heldKindOf(fare.state())).toBeNull()
-    expect(fare.answer(990, [outward('100.00')], mass)).toEqual([])
-    expect(fare.answer(1_020, [outward('100.00')], mass)).toEqual(['price_changed'])
-  })
-})
-
-function read(body: object, parts: Partial<Question> = {}) {
-  return readVerifyAnswer([Buffer.from(JSON.stringify(body))], question(parts), createScrub([]))
-}
-
-describe('an answer to another question', () => {
-  it('is believed without the price of a category that was asked and has none', () => {
-    const passengers = { ...ONE_ADULT, nonResidents: { adults: 1, children: 0, infants: 1 } }
-    expect(read(wireAvailable(), { passengers }).outbound).toMatchObject({
-      kind: 'available',
-      flight: { price: eur('84.50'), priceIsOdd: false },
-    })
-  })
-
-  it('keeps the believed price where its total is unlike the sum, until a second answer agrees', () => {
-    const odd = read(wireAvailable({ price: price({ total: '90.00' }) })).outbound
-    const even = read(wireAvailable()).outbound
-    const fare = loneFare()
-    fare.answer(0, [even])
-
-    expect(fare.answer(60, [odd])).toEqual([])
-    expect(fare.state()).toMatchObject({
-      belief: { price: eur('84.50') },
-      priceReason: 'unconfirmed',
-    })
-    expect(fare.answer(90, [odd])).toEqual(['price_changed'])
-    expect(fare.state()).toMatchObject({ belief: { price: eur('90.00') }, priceReason: null })
-  })
-})
+import { question, available as wireAvailable } from '../upstream/verify-fixtures.ts'
+import { at, observation, UNAVAILABLE } from './answers.ts'
+import { falseRecords, loneFare, outward, replicaTruth, watchReplicas } from './lies-replicas.ts'
 
 describe('an answer with an Age', () => {
   const signal = new AbortController().signal
@@ -111,7 +31,7 @@ describe('an answer with an Age', () => {
 
   it('is dropped if it is older than the last answer that counted, or than ten minutes: two do not confirm a loss', () => {
     const fare = loneFare()
-    fare.answer(0, [outward('100.00')])
+    fare.answer(0, outward('100.00'))
     const locked: LockedFare = {
       fareId: 1,
       state: storedState(fare.state()),

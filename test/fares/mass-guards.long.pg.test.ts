@@ -12,14 +12,12 @@ import {
   countChanges,
   gone,
   heldFares,
-  keepFresh,
   minute,
   openKinds,
   passSeconds,
   RULES,
   record,
   recordAll,
-  silent,
   trackFare,
   trackFares,
   watchFares,
@@ -79,14 +77,6 @@ async function answer(db: Db, fares: readonly number[], n: number, leg: LegObser
   await recordAll(db, fares, minute(n), leg, null, USUAL)
 }
 
-async function shown(db: Db) {
-  const { rows } = await sql`
-    select distinct state as pair, price, price_reason as "priceReason", hidden_reason as hidden, held_since as since
-      from farewatch.fares_current
-  `.execute(db)
-  return rows
-}
-
 describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
   it('none is recorded of what most fares show one after the other, and it is forgotten when it disappears', async ({
     db,
@@ -105,25 +95,6 @@ describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
     expect(await heldFares(db)).toEqual({})
     await answer(db, fares, 12, right)
     expect(await countChanges(db, change)).toBe(0)
-  })
-
-  it('a fare that waits is shown as unknown; where its price waits, the price alone', async ({
-    db,
-  }) => {
-    const fares = await believe(db, right)
-
-    for (const n of [2, 3]) await answer(db, fares, n, wrong)
-
-    const isOfPrice = change === 'price_changed'
-    expect(await shown(db)).toEqual([
-      {
-        pair: isOfPrice ? 'bookable' : 'unknown',
-        price: null,
-        priceReason: isOfPrice ? 'held' : null,
-        hidden: isOfPrice ? null : 'held',
-        since: minute(2),
-      },
-    ])
   })
 
   it('a hold ends by itself after ten minutes: what is still so is recorded by one more answer', async ({
@@ -165,28 +136,6 @@ describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
     expect(await heldFares(db)).toEqual({ [change]: later.length })
     expect(await openKinds(db)).toEqual([kind])
   })
-
-  it('after a lie that was recorded when its hold ended, the truth waits for no mass', async ({
-    db,
-  }) => {
-    const fares = await believe(db, right)
-    await keepFresh(db)
-    for (const n of [2, 12]) await answer(db, fares, n, wrong)
-    expect(await countChanges(db, change)).toBe(FARES)
-
-    // A record of the last ten minutes is undone by three answers.
-    for (const n of [13, 14, 15]) await answer(db, fares, n, right)
-
-    const { rows } = await sql`
-      select distinct state as pair, price, hidden_reason as hidden from farewatch.fares_current
-    `.execute(db)
-    expect(rows).toEqual([
-      right === gone
-        ? { pair: 'not_bookable', price: null, hidden: null }
-        : { pair: 'bookable', price: '100.00', hidden: null },
-    ])
-    expect(await openKinds(db)).toEqual([])
-  })
 })
 
 it('what brings back many sold-out fares at once waits, although they were lost lately', async ({
@@ -222,19 +171,6 @@ describe.each([LOSS, DATES])('the count of $kind', ({ kind, change, right, wrong
     expect(await openKinds(db)).toEqual([])
   })
 
-  it('all fares may change by turns and change back', async ({ db }) => {
-    const fares = await believe(db, right)
-    await answer(db, fares, 2, right)
-
-    for (const fare of fares) {
-      for (const n of [3, 4]) await answer(db, [fare], n, wrong)
-      for (const n of [5, 6, 7, 8]) await answer(db, [fare], n, right)
-    }
-
-    expect(await countChanges(db, change)).toBe(change === LOSS.change ? FARES : 2 * FARES)
-    expect(await openKinds(db)).toEqual([])
-  })
-
   it('a mass that spreads is seen, although each change is recorded before the next one', async ({
     db,
   }) => {
@@ -246,30 +182,6 @@ describe.each([LOSS, DATES])('the count of $kind', ({ kind, change, right, wrong
 
     expect(await countChanges(db, change)).toBeLessThan(FARES)
     expect(await openKinds(db)).toEqual([kind])
-  })
-
-  it('a fare that agrees does not hide what another one of its flight shows', async ({ db }) => {
-    const fares = await believe(db, right)
-    const others: number[] = []
-    for (const i of fares.keys()) {
-      const fare = await trackFare(db, { flightId: `X${i}` })
-      await sql`update tracked_fare set flight_id = ${`F${i}`}, non_residents_adults = 4 where id = ${fare}`.execute(
-        db,
-      )
-      others.push(fare)
-    }
-    for (const n of [0, 1]) await recordAll(db, others, minute(n), wrong)
-    const before = await countChanges(db, change)
-
-    for (const n of [2, 3]) {
-      for (const [i, fare] of fares.entries()) {
-        await answer(db, [fare], n, wrong)
-        await answer(db, others.slice(i, i + 1), n, wrong)
-      }
-    }
-
-    expect(await openKinds(db)).toEqual([kind])
-    expect((await countChanges(db, change)) - before).toBeLessThan(FARES)
   })
 
   it('fares of one flight are counted as one flight', async ({ db }) => {
@@ -287,30 +199,6 @@ describe.each([LOSS, DATES])('the count of $kind', ({ kind, change, right, wrong
 
     expect(await openKinds(db)).toEqual([])
     expect(await countChanges(db, change)).toBe(FARES)
-  })
-})
-
-describe('while a mass holds changes of one kind', () => {
-  it('answers that are unusable leave what waits as it is', async ({ db }) => {
-    const fares = await believe(db, LOSS.right)
-    for (const n of [2, 3]) await answer(db, fares, n, LOSS.wrong)
-
-    await answer(db, fares, 4, silent)
-
-    expect(await openKinds(db)).toEqual([LOSS.kind])
-    expect(await heldFares(db)).toEqual({ [LOSS.change]: FARES })
-  })
-
-  it('those of the other kinds are recorded as before', async ({ db }) => {
-    const fares = await believe(db, DATES.right)
-    for (const n of [2, 3]) await answer(db, fares, n, DATES.wrong)
-    const last = fares.at(-1) ?? 0
-
-    for (const n of [4, 5]) await answer(db, [last], n, gone)
-
-    expect(await openKinds(db)).toEqual([DATES.kind])
-    expect(await countChanges(db, 'became_unavailable')).toBe(1)
-    expect(await countChanges(db, DATES.change)).toBe(0)
   })
 })
 

@@ -1,12 +1,11 @@
 import pg from 'pg'
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { brokenFeeds } from '../chaos/records.ts'
 import { countWaiting } from '../platform/db/sessions.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
-import { available, gone, kinds, record } from './fare-fixtures.ts'
+import { available, kinds, record } from './fare-fixtures.ts'
 import type { Answer } from './pipeline-steps.ts'
 import { createJobs, dispatch, moveSlots, type WaitingJob } from './pipeline-world.ts'
 
@@ -60,7 +59,7 @@ async function readState(db: Db) {
   return rows[0]
 }
 
-async function feedsOf(db: Db): Promise<unknown[]> {
+async function _feedsOf(db: Db): Promise<unknown[]> {
   const { rows } = await sql`
     select r.name, jsonb_agg(coalesce(c.kind, e.kind) order by w.seq) as kinds
       from watch_change w
@@ -73,22 +72,6 @@ async function feedsOf(db: Db): Promise<unknown[]> {
 }
 
 describe('checks of one fare that overlap', () => {
-  it('a watch that begins during the first check of its fare starts with that check', async ({
-    db,
-  }) => {
-    await watchedFare(db, [])
-    const job = await createJobs(db, COUNTS).claim(await claimOf(db), 1)
-    await resellerWith(db, [cells({ flight_id: FLIGHT })], 'eve')
-    job.answer([['100', 'gone']])
-    await job.ended
-
-    expect(await feedsOf(db)).toEqual(
-      ['ana', 'ben', 'eve'].map((name) => ({ name, kinds: ['watch_started'] })),
-    )
-    const { rows } = await sql`select lane from fare_schedule`.execute(db)
-    expect(rows).toEqual([{ lane: null }])
-  })
-
   it('a loss counts once when one job runs twice at the same time', async ({ db, databaseUrl }) => {
     const fare = await watchedFare(db, [[60, available()]])
     const claimId = await claimOf(db)
@@ -102,48 +85,5 @@ describe('checks of one fare that overlap', () => {
 
     expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 2 })
     expect(await kinds(db, fare)).toEqual(['first_seen'])
-  })
-
-  it('a loss is recorded once when a scheduled and two on-demand checks confirm it at the same time', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const fare = await watchedFare(db, [
-      [60, available()],
-      [30, gone],
-    ])
-    const jobs = createJobs(db, COUNTS)
-    const claimed = await jobs.claim(await claimOf(db), 1)
-    const asked = [claimed, await jobs.onDemand(0), await jobs.onDemand(0)]
-
-    await recordAtOnce(db, databaseUrl, asked)
-
-    expect(await readState(db)).toMatchObject({ pair: 'not_bookable', contradictions: '0' })
-    expect(await kinds(db, fare)).toEqual(['first_seen', 'became_unavailable'])
-    expect(await feedsOf(db)).toEqual(
-      ['ana', 'ben'].map((name) => ({ name, kinds: ['watch_started', 'became_unavailable'] })),
-    )
-    expect(await brokenFeeds(db)).toEqual([])
-  })
-
-  it('an older on-demand check that is recorded last does not reschedule the fare', async ({
-    db,
-  }) => {
-    await watchedFare(db, [[60, available()]])
-    const jobs = createJobs(db, COUNTS)
-    const older = await jobs.onDemand(0)
-    const newer = await jobs.claim(await claimOf(db), 1)
-    newer.answer(ALL_GONE)
-    await newer.ended
-    const scheduleRows = async () =>
-      (await sql`select lane, lane_due_at from fare_schedule`.execute(db)).rows
-    const before = await scheduleRows()
-    expect(before).toEqual([expect.objectContaining({ lane: 'confirmation' })])
-
-    older.answer(ALL_GONE)
-    await older.ended
-
-    expect(await scheduleRows()).toEqual(before)
-    expect(await readState(db)).toEqual({ pair: 'bookable', contradictions: '1', checks: 2 })
   })
 })

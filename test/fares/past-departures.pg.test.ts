@@ -1,11 +1,9 @@
 import { describe, expect } from 'vitest'
-import { closeIncident } from '../../src/fares/incidents.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
 import { countPastDepartures } from '../../src/views/fare-operations.ts'
 import { verifierOf } from '../faults/fare-facts.ts'
-import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import {
   available,
@@ -134,19 +132,5 @@ describe('a mass of departures', () => {
     await pass(db, '10 minutes')
     expect(await endFares(db)).toBe(FARES - 1)
     expect(await facts(db, fare)).toMatchObject({ ended: false, scheduled: true })
-  })
-
-  it('ends at once when an operator closes its incident', async ({ db }) => {
-    const { fare, checkAll } = await startFixture(db)
-    await checkAll(available())
-    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
-    await endFares(db)
-
-    const { askedAgain } = await closeIncident({ db, log: silentLog }, 'mass_expiry')
-
-    expect(askedAgain).toBe(FARES)
-    expect(await endFares(db)).toBe(FARES)
-    expect(await facts(db, fare)).toMatchObject({ ended: true, scheduled: false })
-    expect(await openKinds(db)).toEqual([])
   })
 })

@@ -1,14 +1,9 @@
+import { type DecisionRules, decide } from '../../src/fares/decide.ts'
+import { type FareState, initialState } from '../../src/fares/state.ts'
 import type { Money } from '../../src/platform/base/money.ts'
-import {
-  type ExpectedChange,
-  expectedChanges,
-  type ModelCheck,
-  type ModelRules,
-  wasLastGood,
-} from './naive-model.ts'
+import { answer, CALM, RULES } from './answers.ts'
 import { type Answer, legsOf, QUESTIONS, type WatchPlan } from './pipeline-steps.ts'
 import { priceMoved } from './price-threshold.ts'
-import { answerOf } from './stories.ts'
 
 /** A call of a job, and its place in the order of all calls. */
 export interface Call {
@@ -25,6 +20,16 @@ export interface ExpectedRecord {
   readonly price: Money | null
 }
 
+/** A change that must be recorded. */
+interface ExpectedChange {
+  readonly kind: string
+  readonly detectedAt: string
+  readonly lastGoodCheckAt: string | null
+  readonly pair: string
+  /** The price of the pair after the change. */
+  readonly price: Money | null
+}
+
 export interface ModelWatch extends WatchPlan {
   readonly reference: string
   paused: boolean
@@ -34,9 +39,10 @@ export interface ModelWatch extends WatchPlan {
 }
 
 export interface ModelFare {
-  /** The checks that counted, in the order of the requests. */
-  readonly story: ModelCheck[]
-  changes: ExpectedChange[]
+  /** What the checks that counted have made of it, in the order of the requests. */
+  state: FareState
+  checks: number
+  readonly changes: ExpectedChange[]
   /** Whether it had a good check. A world is so short that the belief stays fresh. */
   known: boolean
   /** Whether its last answers showed another flight than is believed: then no belief is shown. */
@@ -48,15 +54,21 @@ export interface ModelFare {
 
 /** The results that a script must have: which checks count, and which records each reseller receives. */
 export class PipelineModel {
-  readonly fares: ModelFare[] = QUESTIONS.map(() => {
-    return { story: [], changes: [], known: false, hidden: false, claim: null, lastCounted: -1 }
-  })
+  readonly fares: ModelFare[] = QUESTIONS.map(({ returnFlightId }) => ({
+    state: initialState(returnFlightId !== null),
+    checks: 0,
+    changes: [],
+    known: false,
+    hidden: false,
+    claim: null,
+    lastCounted: -1,
+  }))
   readonly watches: ModelWatch[] = []
   readonly feeds = { ana: [] as ExpectedRecord[], ben: [] as ExpectedRecord[] }
-  readonly #rules: ModelRules
+  readonly #rules: DecisionRules
 
-  constructor(rules: ModelRules) {
-    this.#rules = rules
+  constructor(counts: Partial<DecisionRules>) {
+    this.#rules = { ...RULES, ...counts }
   }
 
   fare(question: number): ModelFare {
@@ -112,21 +124,24 @@ export class PipelineModel {
   ): void {
     const fare = this.fare(call.question)
     const { outbound, back } = legsOf(answers, call.question)
-    fare.story.push({ askedAt, outbound: answerOf(outbound), return: back && answerOf(back) })
+    const shown = answer(askedAt, outbound, back)
+    const { state, changes: decided, good } = decide(fare.state, shown, this.#rules, CALM)
     fare.claim = null
     fare.lastCounted = call.order
+    fare.checks += 1
+    fare.state = state
     const before = fare.changes.at(-1)?.price ?? null
-    const known = fare.changes.length
-    fare.changes = expectedChanges(fare.story, this.#rules)
-    const changes = fare.changes.slice(known)
-    const isGood = wasLastGood(fare.story, this.#rules)
-    fare.known ||= isGood
+    const changes = decided.map(({ kind, detectedAt, lastGoodCheckAt, after }) => {
+      return { kind, detectedAt, lastGoodCheckAt, pair: after.pair, price: after.price }
+    })
+    fare.changes.push(...changes)
+    fare.known ||= good
     fare.hidden = hidden
     const isFirst = changes.some(({ kind }) => kind === 'first_seen')
     for (const watch of this.watches) {
       if (watch.question !== call.question || watch.paused) continue
       if (isFirst) this.#start(watch)
-      else if (isGood && !watch.started) this.#startIfKnown(watch)
+      else if (good && !watch.started) this.#startIfKnown(watch)
       else this.#notify(watch, before, changes)
     }
   }

@@ -1,20 +1,10 @@
 import { describe, expect } from 'vitest'
-import { pruneEvidence, pruneFares, pruneMinutes } from '../../src/fares/end.ts'
+import { pruneEvidence, pruneFares } from '../../src/fares/end.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { available, gone, minute, record, trackFare, watchFare } from './fare-fixtures.ts'
 
 describe('pruning', () => {
-  it('deletes counts of minutes after two days', async ({ db }) => {
-    await sql`
-      insert into check_minute (minute, checks, unknown)
-      select clock_timestamp() - n * interval '12 hours', 1, 0 from generate_series(1, 4500) n
-    `.execute(db)
-
-    expect(await pruneMinutes(db)).toBe(4497)
-    expect(await pruneMinutes(db)).toBe(0)
-  })
-
   it('deletes an answer 90 days after the last change that cited it, and keeps the change', async ({
     db,
   }) => {

@@ -3,13 +3,10 @@ import { readPublicTables } from '../../src/history/public-tables.ts'
 import { asAnalyst } from '../../src/platform/db/analyst-session.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { STALE_SECONDS } from '../../src/schedule/due.ts'
-import { readFareTurns } from '../../src/schedule/turn-shapes.ts'
 import type { LegObservation } from '../../src/upstream/observation.ts'
-import { findFare } from '../../src/views/fare-operations.ts'
 import { place, sync } from '../routes/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'
-import { cells, knowBudget, resellerWith } from '../watches/watch-fixtures.ts'
-import { available, endFares, gone, minute, record, trackFare } from './fare-fixtures.ts'
+import { available, endFares, minute, record, trackFare } from './fare-fixtures.ts'
 
 function flightAt(departsAt: string, from = 'PMI', to = 'MAD'): LegObservation {
   const leg = available()
@@ -17,14 +14,6 @@ function flightAt(departsAt: string, from = 'PMI', to = 'MAD'): LegObservation {
   const itinerary = `${departsAt}|3900`
   const flight = { ...leg.flight.flight, departsAt, from, to }
   return { kind: 'available', flight: { ...leg.flight, itinerary, departsAt, flight } }
-}
-
-async function historyOf(db: Db, fareId: number): Promise<unknown[]> {
-  const { rows } = await sql<{ pair: string; departs: string }>`
-    select state as pair, outbound_departs_local::text as departs
-      from farewatch.fare_history where fare_id = ${fareId} order by valid_from
-  `.execute(db)
-  return rows.map(({ pair, departs }) => [pair, departs])
 }
 
 describe('the flights of a fare in the public SQL', () => {
@@ -71,69 +60,6 @@ describe('the flights of a fare in the public SQL', () => {
           on (r.departure_id, r.destination_id) = (h.outbound_departure_id, h.outbound_destination_id)
     `.execute(db)
     expect(joined).toEqual([{ destination_city: 'City p2', non_residents_adults: 1 }])
-  })
-
-  it('a departure that contradicts our time zones is no instant, and the fare ends by the latest of the two', async ({
-    db,
-  }) => {
-    const fare = await trackFare(db)
-    const departsBy = '2027-07-10T07:00:00.000Z'
-    const leg = JSON.stringify(flightAt('2027-07-10 08:00'))
-    const pending = leg.replace('"arrivesAt"', `"departsBy":"${departsBy}","arrivesAt"`)
-    await record(db, fare, minute(0), JSON.parse(pending))
-
-    const { rows } = await sql`
-      select c.outbound_departs_local::text, c.outbound_departs_at, s.departs_at
-        from farewatch.fares_current c join fare_state s on s.tracked_fare_id = c.fare_id
-    `.execute(db)
-    expect(rows).toEqual([
-      {
-        outbound_departs_local: '2027-07-10 08:00:00',
-        outbound_departs_at: null,
-        departs_at: new Date(departsBy),
-      },
-    ])
-  })
-
-  it('a code that two places have names neither of them', async ({ db }) => {
-    await sync(db, [
-      { departure: place('p1', { iata: 'PMI' }), destination: place('p2', { iata: 'PMI' }) },
-    ])
-    const fare = await trackFare(db)
-    await record(db, fare, minute(0), available())
-
-    const { rows } = await sql`
-      select outbound_departure_iata as iata, outbound_departure_id as place from farewatch.fares_current
-    `.execute(db)
-    expect(rows).toEqual([{ iata: 'PMI', place: null }])
-  })
-
-  it('an interval keeps the flights that it had when it ended', async ({ db }) => {
-    const fare = await trackFare(db)
-    await record(db, fare, minute(0), flightAt('2027-01-10 08:00'))
-    await record(db, fare, minute(1), gone)
-    await record(db, fare, minute(2), gone)
-    await record(db, fare, minute(3), flightAt('2027-01-10 09:30'))
-    await sql`update fare_state set departs_at = clock_timestamp()`.execute(db)
-    await endFares(db)
-
-    expect(await historyOf(db, fare)).toEqual([
-      ['bookable', '2027-01-10 08:00:00'],
-      ['not_bookable', '2027-01-10 08:00:00'],
-      ['bookable', '2027-01-10 09:30:00'],
-    ])
-    const { rows } = await sql`select from fare_flights`.execute(db)
-    expect(rows).toHaveLength(2)
-  })
-
-  it('PostgreSQL leaves out the joins that a query does not use', async ({ db }) => {
-    const { rows } = await sql<Record<string, string>>`
-      explain (costs off) select state, valid_from from farewatch.fare_history where fare_id = 1
-    `.execute(db)
-
-    const plan = rows.flatMap((row) => Object.values(row)).join('\n')
-    expect(plan).toContain('fare_belief_version')
-    expect(plan).not.toMatch(/fare_flights|place_version|airport|tracked_fare_pkey/)
   })
 })
 
@@ -201,7 +127,7 @@ interface ScheduleRow {
   readonly dueSeconds: number | null
 }
 
-async function rowOf(db: Db, fareId: number): Promise<ScheduleRow | undefined> {
+async function _rowOf(db: Db, fareId: number): Promise<ScheduleRow | undefined> {
   const { rows } = await sql<ScheduleRow>`
     select checks_per_second as rate, expected_interval_seconds as seconds, lane,
            due_within_seconds as "dueSeconds"
@@ -229,46 +155,6 @@ describe('a belief in fares_current', () => {
 })
 
 describe('fare_schedule', () => {
-  it('shows the usual interval that the turns of the fare explain, and whose turn comes first', async ({
-    db,
-  }) => {
-    await knowBudget(db, 0.01)
-    await resellerWith(db, [cells(), cells({ reference: 'B', flight_id: '102' })], 'acme')
-    await resellerWith(db, [cells({ priority: 'urgent' })], 'beta')
-    const nothing = { rate: null, seconds: null, lane: 'first_check', dueSeconds: null }
-    expect(await rowOf(db, 1)).toEqual(nothing)
-
-    await record(db, 1, new Date(), available())
-
-    // Of its 0.005 checks a second acme spends half on each of two fares, and beta all on the shared one.
-    const checked = { rate: expect.closeTo(0.005), seconds: expect.closeTo(200), lane: null }
-    expect(await rowOf(db, 1)).toEqual({ ...checked, dueSeconds: null })
-    const turns = await readFareTurns(db, { fareId: 1, now: new Date() })
-    const alone = { everySeconds: expect.closeTo(200), aloneSeconds: expect.closeTo(200) }
-    expect(turns).toMatchObject({
-      everySeconds: expect.closeTo(200),
-      resellers: [
-        { reseller: 'beta', weight: 20, dueInSeconds: expect.closeTo(200), ...alone },
-        { reseller: 'acme', weight: 2, dueInSeconds: expect.closeTo(400) },
-      ],
-    })
-    expect(turns?.why).toBe(
-      'about 1.00 changes a day (× 1.00 since its last change); a check about every 200 s: ' +
-        'beta in 200 s and every 200 s, alone every 200 s (weight 20, score 4.69), ' +
-        'acme in 400 s and every 400 s, alone every 400 s (weight 2, score 1.48)',
-    )
-    const fare = await findFare(db, 1)
-    expect((fare?.next?.at.getTime() ?? 0) - Date.now()).toBeGreaterThan(190_000)
-    expect((fare?.next?.at.getTime() ?? 0) - Date.now()).toBeLessThan(201_000)
-  })
-
-  it('has no row for a fare that is not checked any more', async ({ db }) => {
-    const fareId = await trackFare(db)
-    await sql`delete from fare_schedule`.execute(db)
-
-    expect(await rowOf(db, fareId)).toBeUndefined()
-  })
-
   it('is not readable by analysts, because a rate says how many watches a fare has', async ({
     database,
   }) => {

@@ -1,9 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { describe, expect } from 'vitest'
-import { lockFares } from '../../src/fares/beliefs.ts'
-import { recordChecks } from '../../src/fares/record.ts'
 import { sql } from '../../src/platform/db/database.ts'
-import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { it } from '../support/test-database.ts'
 import {
   available,
@@ -11,9 +7,7 @@ import {
   keepFresh,
   kinds,
   minute,
-  observation,
   pairStates,
-  RULES,
   record,
   trackFare,
   trackFares,
@@ -52,36 +46,6 @@ describe('the first record of a fare', () => {
       'became_available',
       'became_available',
     ])
-  })
-
-  it('is first_seen in the public SQL also if it was recorded before this kind was added', async ({
-    db,
-  }) => {
-    const fare = await trackFare(db)
-    await record(db, fare, minute(0), available())
-    await sql`update availability_change set kind = 'became_available'`.execute(db)
-    for (const n of [1, 2]) await record(db, fare, minute(n), gone)
-
-    expect(await kinds(db, fare)).toEqual(['first_seen', 'became_unavailable'])
-  })
-
-  it('is no change for the schedule: the estimate of the fare has none, and no other fare is checked sooner', async ({
-    db,
-  }) => {
-    const fare = await trackFare(db)
-    const learned = async () => {
-      const { rows } = await sql`
-        select rated_state as state, changed_at as "changedAt" from fare_schedule where tracked_fare_id = ${fare}
-      `.execute(db)
-      return rows[0]
-    }
-
-    await record(db, fare, minute(0), available())
-    const first = await learned()
-    for (const n of [1, 2]) await record(db, fare, minute(n), gone)
-
-    expect(first).toEqual({ state: 'available', changedAt: null })
-    expect(await learned()).toEqual({ state: 'unavailable', changedAt: minute(2) })
   })
 })
 
@@ -202,27 +166,6 @@ describe('a recorded check', () => {
     expect(await count()).toBe(before)
   })
 
-  it('a confirmation goes on after an answer that is dropped for its age', async ({ db }) => {
-    const fare = await trackFare(db)
-    await record(db, fare, minute(5), available())
-    await record(db, fare, minute(6), gone)
-    const check = {
-      fareId: fare,
-      askedAt: minute(7),
-      why: 'confirmation' as const,
-      observation: { ...observation(gone), ageSeconds: 7_200 },
-    }
-
-    await inTransaction(db, async (tx) => {
-      const locked = await lockFares(tx, [fare])
-      const args = { checks: [check], locked, rules: RULES, claimId: randomUUID() }
-      expect((await recordChecks(tx, args)).recorded).toEqual([])
-    })
-
-    const { rows } = await sql`select lane from fare_schedule`.execute(db)
-    expect(rows).toEqual([{ lane: 'confirmation' }])
-  })
-
   it('the answer behind changes is stored once, with its provenance', async ({ db }) => {
     const [a, b] = [await trackFare(db), await trackFare(db, { flightId: 'F2' })]
     await record(db, a, minute(0), available())
@@ -269,29 +212,5 @@ describe('the feeds of resellers', () => {
     expect(await records(any)).toBe(4)
     expect(await records(five)).toBe(2)
     expect(await records(tenth)).toBe(1)
-  })
-
-  it('a first price after a record without one is reported, though it is the old price', async ({
-    db,
-  }) => {
-    const fare = await trackFare(db, { returnFlightId: 'F2' })
-    const ana = await watchFare(db, 'ana', fare)
-    const strict = await watchFare(db, 'ben', fare, { amount: '1000' })
-    const dollars = available('', { price: { amount: '50.00', currency: 'USD' } })
-
-    await record(db, fare, minute(0), available('100.00'), available('50.00'))
-    // Each change of the currency needs a second answer.
-    for (const n of [1, 2]) await record(db, fare, minute(n), available('100.00'), dollars)
-    // More than ten minutes later, so it is no return of a moment.
-    for (const n of [13, 14]) {
-      await record(db, fare, minute(n), available('100.00'), available('50.00'))
-    }
-
-    const [first, ...later] = await kinds(db, fare)
-    expect([first, ...later]).toEqual(['first_seen', 'price_changed', 'price_changed'])
-    for (const reseller of [ana, strict]) {
-      const feed = await watchFeed(db, reseller)
-      expect(feed.map(([, kind]) => kind)).toEqual(['watch_started', ...later])
-    }
   })
 })

@@ -18,7 +18,6 @@ import {
   UNAVAILABLE,
   unknown,
 } from './answers.ts'
-import type { LegAnswer } from './naive-model.ts'
 
 /** One check of a random story. */
 export interface Situation {
@@ -116,11 +115,4 @@ export function play(
     state = decision.state
     return { situation, askedAt, before, decision }
   })
-}
-
-export function answerOf(answer: LegObservation): LegAnswer {
-  if (answer.kind === 'unknown') return 'nothing'
-  if (answer.kind === 'unavailable') return 'unavailable'
-  const { price, identity, itinerary, flight } = answer.flight
-  return { price, identity, itinerary, site: flight.site?.name ?? null }
 }

@@ -16,7 +16,6 @@ import { until } from '../support/until.ts'
 import { type Answer, answering } from '../upstream/answering-server.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
 import { breakerOn, permitOf } from '../upstream/health-fixtures.ts'
-import { aSlot } from '../upstream/slot-fixture.ts'
 import { question } from '../upstream/verify-fixtures.ts'
 import { RULES, trackFare } from './fare-fixtures.ts'
 
@@ -145,35 +144,5 @@ describe('on demand', () => {
     expect(await nextSlot(db)).toEqual(slot)
     const { rows } = await sql<{ checks: number }>`select checks from fare_state`.execute(db)
     expect(rows).toEqual([{ checks: 10 }])
-  })
-})
-
-describe('a list', () => {
-  it('a list is not fetched while a breaker is open, and takes no slot', async ({ db }) => {
-    const breaker = breakerOn(db)
-    const server = await answering(refusing(401))
-    onTestFinished(() => server[Symbol.asyncDispose]())
-    const slots: string[] = []
-    const { client, pull } = clientOf(server.url, {
-      breaker,
-      beforeList: async () => {
-        slots.push('slot')
-        return aSlot()
-      },
-    })
-    onTestFinished(() => client.close())
-    for (const _refusal of [1, 2, 3]) {
-      await expect(pull()).rejects.toMatchObject({ code: 'upstream.auth' })
-    }
-
-    await expect(pull('with-availability')).rejects.toMatchObject({
-      name: 'UpstreamCircuitOpenError',
-      code: 'upstream.circuit_open',
-      retryable: true,
-      by: 'auth',
-    })
-
-    expect(slots).toHaveLength(3)
-    expect(server.requests).toHaveLength(3)
   })
 })

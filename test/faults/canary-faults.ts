@@ -1,11 +1,14 @@
 import { expect } from 'vitest'
-import { FAULT_NAMES, FAULTS, type FaultRule } from '../../sandbox/faults/fault-rule.ts'
+import {
+  FAULT_NAMES,
+  FAULTS,
+  type FaultName,
+  type FaultRule,
+} from '../../sandbox/faults/fault-rule.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { makeListsDue } from '../chaos/steps.ts'
 import { until } from '../support/until.ts'
 import type { CanaryFixture } from './canary-fixture.ts'
-import { ruleOf } from './fault-case.ts'
-import { FAULT_CASES } from './fault-cases.ts'
 
 const QUOTED: readonly FaultRule[] = [200, 302, 400, 404, 500, 502, 503].map((code) => ({
   name: 'echo-request',
@@ -22,14 +25,19 @@ const CLOSING: readonly FaultRule[] = [
 ]
 const CLOSES = new Set(['rate-limited', 'token-expired', 'login-page', 'echo-request'])
 
-/** Every fault of verify answers in every form of the table, except faults that open a breaker. */
+/** Large enough to be refused. */
+const SMALL: Partial<Record<FaultName, Readonly<Record<string, number>>>> = {
+  'gzip-bomb': { megabytes: 4 },
+  'huge-body': { megabytes: 4 },
+  'many-fields': { fields: 200_000 },
+}
+
+/** Every fault of verify answers, except faults that open a breaker. */
 function verifyRules(): FaultRule[] {
-  const ofTable = FAULT_NAMES.filter((name) => FAULTS[name].endpoints.includes('verify'))
+  const others = FAULT_NAMES.filter((name) => FAULTS[name].endpoints.includes('verify'))
     .filter((name) => !CLOSES.has(name))
-    .flatMap((name) => FAULT_CASES[name].filter(({ verify }) => verify).map((c) => ruleOf(name, c)))
-    .filter(({ code }) => code !== 401 && code !== 403)
-    .map((rule) => ({ ...rule, endpoint: 'verify' as const }))
-  return [...QUOTED, ...ofTable]
+    .map((name): FaultRule => ({ name, endpoint: 'verify', ...SMALL[name] }))
+  return [...QUOTED, ...others]
 }
 
 /** Gives each rule an equal share of the requests. The sandbox tries rules in order. */

@@ -12,7 +12,6 @@ import { createWorld } from '../../sandbox/world/world.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, openDatabase } from '../../src/platform/db/database.ts'
-import type { UpstreamLimits } from '../../src/upstream/transport/http-exchange.ts'
 import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'
@@ -85,9 +84,6 @@ async function writeRoutes(): Promise<string> {
   await writeFile(file, JSON.stringify(routes))
   return file
 }
-
-/** Deadlines that are short enough for a test to wait for them. */
-export const SHORT: Partial<UpstreamLimits> = { listDeadlineMs: 400, verifyDeadlineMs: 400 }
 
 function flightsThatAre({ world }: Sandbox, available: boolean): string[] {
   const day = dayOf(START) + 20

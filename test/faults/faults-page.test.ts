@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 
@@ -11,13 +11,14 @@ interface Shown {
   readonly titles: readonly string[]
 }
 
+const text = readFileSync(PAGE, 'utf8')
+const isRow = (line: string) => line.startsWith('| ')
+
 /** Numbered rows of the table, with the tests that each names: a file below test/, then titles of it in quotes. */
-const rows = readFileSync(PAGE, 'utf8')
-  .split('\n')
-  .flatMap((line) => {
-    const number = /^\| (\d+) \|/.exec(line)?.[1]
-    return number === undefined ? [] : [{ number: Number(number), shown: shownBy(line) }]
-  })
+const rows = text.split('\n').flatMap((line) => {
+  const number = /^\| (\d+) \|/.exec(line)?.[1]
+  return number === undefined ? [] : [{ number: Number(number), shown: shownBy(line) }]
+})
 
 function shownBy(line: string): Shown[] {
   return line
@@ -37,13 +38,26 @@ describe('the page of faults', () => {
     expect(rows.filter(({ shown }) => shown.length === 0)).toEqual([])
   })
 
-  it.each(rows.flatMap(({ number, shown }) => shown.map((one) => ({ number, ...one }))))(
-    'names tests of $file for fault $number that are there',
-    ({ file, titles }) => {
-      const text = readFileSync(path.join(TEST, file), 'utf8')
+  it('names files and titles of tests that are there', () => {
+    const missing = rows.flatMap(({ number, shown }) =>
+      shown.flatMap(({ file, titles }) => {
+        const text = readFileSync(path.join(TEST, file), 'utf8')
+        expect([number, file, titles.length > 0]).toEqual([number, file, true])
+        return titles.filter((title) => !text.includes(title)).map((title) => [number, title])
+      }),
+    )
 
-      expect(titles.length).toBeGreaterThan(0)
-      expect(titles.filter((title) => !text.includes(title))).toEqual([])
-    },
-  )
+    expect(missing).toEqual([])
+  })
+
+  it('names files of tests for each danger of the upstream that are there', () => {
+    const dangers = text.split('## What goes wrong')[1]?.split('\n').filter(isRow).slice(1) ?? []
+    const named = dangers.map((row) =>
+      [...row.matchAll(/`([^`]+\.ts)`/g)].map(([, file = '']) => file),
+    )
+
+    expect(dangers.length).toBeGreaterThan(10)
+    expect(dangers.filter((_, i) => named[i]?.length === 0)).toEqual([])
+    expect(named.flat().filter((file) => !existsSync(path.join(TEST, file)))).toEqual([])
+  })
 })

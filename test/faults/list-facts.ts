@@ -31,19 +31,6 @@ export async function listFacts(db: Db): Promise<ListFacts> {
   )
 }
 
-/** A hash of the live routes and their availability. It does not depend on their history. */
-export async function liveFacts(db: Db): Promise<string> {
-  const { live } = await selectOne(
-    sql<{ live: string }>`
-      select md5(string_agg(concat_ws('|', departure_id, destination_id, available), ','
-                            order by departure_id, destination_id)) as live
-        from farewatch.routes_current
-    `,
-    db,
-  )
-  return live
-}
-
 /** Makes the next sync request the whole list. With validators, an unchanged list is not sent again. */
 export async function deleteValidators(db: Db): Promise<void> {
   await sql`update sync_run set etag = null, last_modified = null`.execute(db)

@@ -7,7 +7,6 @@ import { type SyncListPayload, syncListJob } from '../../src/routes/sync.ts'
 import { aQueue, createSystems, FAST_WORK, untilCounts } from '../platform/queue/queue-fixtures.ts'
 import { describeStores } from '../platform/queue/queue-stores.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { until } from '../support/until.ts'
 import { breakerOn, callThrough, passHealth, stateOf } from '../upstream/health-fixtures.ts'
 import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
 
@@ -56,49 +55,6 @@ describeStores('a list whose sync must wait', (store) => {
     }
     return { system, queue, reasons }
   }
-
-  it('for a 429 uses no attempt, even repeatedly, and is applied after the wait', async () => {
-    fixture.setFaults({
-      name: 'rate-limited',
-      endpoint: 'routes',
-      retryAfter: 'seconds',
-      seconds: 1,
-    })
-    const { system, queue, reasons } = await startDueTime()
-
-    const answered429 = async () =>
-      (await reasons()).filter((code) => code === 'upstream.rate_limited').length
-    await until('two answers of 429', async () => (await answered429()) >= 2)
-    fixture.clearFaults()
-    await untilCounts(system, queue, { completed: 1, failed: 0 })
-
-    const [last, ...before] = await reasons()
-    expect(['applied', 'unchanged']).toContain(last)
-    // A busy machine can lose the lock of a job. Its run then counts as interrupted, and the job runs again.
-    const allowed = ['upstream.rate_limited', 'upstream.circuit_open', 'interrupted']
-    for (const code of before) {
-      expect(allowed).toContain(code)
-    }
-  })
-
-  it('for an open breaker uses no attempt, and waits for the probe', async () => {
-    const { db } = fixture
-    const breaker = breakerOn(db)
-    for (const _call of [1, 2, 3]) await callThrough(breaker, 'serverError', 'lists')
-    await breaker.close()
-    expect((await stateOf(db, 'lists', 'errors')).open).not.toBeNull()
-    // The probe is due five seconds after the opening.
-    await passHealth(db, 3_500)
-
-    const { system, queue, reasons } = await startDueTime()
-    await untilCounts(system, queue, { delayed: 1 })
-    const [waiting] = await system.jobs(queue, 'delayed', 1)
-    await untilCounts(system, queue, { completed: 1, failed: 0 })
-
-    expect(waiting).toMatchObject({ attempts: 0 })
-    expect((await reasons()).at(-1)).toBe('upstream.circuit_open')
-    expect((await stateOf(db, 'lists', 'errors')).open).toBeNull()
-  })
 
   it('for a refused credential uses no attempt, opens the breaker, and is applied when a probe succeeds', async () => {
     const { db } = fixture

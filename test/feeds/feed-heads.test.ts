@@ -93,26 +93,6 @@ describe('the watcher of feed heads', () => {
     expect(await wait(feedHeads, { signal: client.signal })).toBe(false)
   })
 
-  it('a feed has a limit of waits, whatever others have', async () => {
-    const heads = new Map<number, number>()
-    const { feedHeads } = headsOver(heads, { maxWaiting: 2 })
-    const waiting = [wait(feedHeads), wait(feedHeads), wait(feedHeads, { feed: 2 })]
-
-    expect(await wait(feedHeads)).toBe(false)
-
-    heads.set(1, 1).set(2, 1)
-    expect(await Promise.all(waiting)).toEqual([true, true, true])
-  })
-
-  it('a wait ends with true when the query fails: its request then meets the error', async () => {
-    const feedHeads = createFeedHeads<number>({
-      everyMs: 1,
-      readHeads: () => Promise.reject(new Error('the database is unavailable')),
-    })
-
-    expect(await wait(feedHeads)).toBe(true)
-  })
-
   it('a thousand waits run one query at a time, each feed once in it, and none when all have ended', async () => {
     const heads = new Map<number, number>()
     const { feedHeads, queries } = headsOver(heads)

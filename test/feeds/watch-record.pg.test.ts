@@ -3,7 +3,7 @@ import type { WatchChange } from '../../src/feeds/watch-record.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import type { FlightSummary, LegObservation } from '../../src/upstream/observation.ts'
 import { appendRecords } from '../delivery/delivery-fixtures.ts'
-import { available, gone, minute, record, recordAll, trackFares } from '../fares/fare-fixtures.ts'
+import { available, gone, minute, record } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import { readFareRecords } from './fare-records.ts'
@@ -89,31 +89,6 @@ describe('a record of a reseller', () => {
     expect(started?.evidence).toEqual({ askedAt: minute(0), since: minute(0), held: null })
   })
 
-  it('names the last flight that the fare showed where its own states show none', async ({
-    db,
-  }) => {
-    const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
-    const fareId = await fareOf(db)
-    await record(db, fareId, minute(0), flying())
-    await record(db, fareId, minute(1), flying({ departsAt: '2027-07-10 12:00' }))
-    await record(db, fareId, minute(2), flying({ departsAt: '2027-07-10 12:00' }))
-    for (const at of [4, 6]) await record(db, fareId, minute(at), gone)
-    await appendRecords(db, { resellerId, reference: 'A' }, [
-      { kind: 'expired', before: { state: 'not_bookable' }, after: { state: 'not_bookable' } },
-    ])
-
-    const changes = await feedOf(db, resellerId)
-
-    const shown = changes.map(({ kind, flights }) => [kind, flights.outbound?.departure.localTime])
-    expect(shown).toEqual([
-      ['watch_started', '2027-07-10 10:25'],
-      ['itinerary_changed', '2027-07-10 12:00'],
-      ['became_unavailable', '2027-07-10 12:00'],
-      ['expired', '2027-07-10 12:00'],
-    ])
-    expect(changes.every(({ link }) => link === null)).toBe(true)
-  })
-
   it('guesses nothing: places without a known zone, airlines without a code, odd flights', async ({
     db,
   }) => {
@@ -157,25 +132,6 @@ describe('a record of a reseller', () => {
       })
     }
     expect(odd).toEqual([null, null, null, null, null])
-  })
-
-  it('says since when it was held, and by which incident', async ({ db }) => {
-    const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
-    const own = await fareOf(db)
-    const others = await trackFares(db, 40)
-    const all = [own, ...others]
-    await recordAll(db, all, minute(0), flying())
-    for (const at of [2, 4]) await recordAll(db, all, minute(at), gone)
-    for (const at of [15, 16]) await recordAll(db, all, minute(at), gone)
-
-    const lost = (await feedOf(db, resellerId)).find(({ kind }) => kind === 'became_unavailable')
-
-    const incident = await db
-      .selectFrom('incident')
-      .select(['id', 'kind'])
-      .executeTakeFirstOrThrow()
-    expect(incident.kind).toBe('mass_loss')
-    expect(lost?.evidence).toMatchObject({ since: minute(2), held: { since: minute(2), incident } })
   })
 })
 

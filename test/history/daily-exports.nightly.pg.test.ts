@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import type { Manifest } from '../../src/history/export-manifest.ts'
 import { exportTables } from '../../src/history/export-run.ts'
 import { rollUpDay } from '../../src/history/roll-up-days.ts'
 import { type Database, type Db, sql } from '../../src/platform/db/database.ts'
@@ -13,7 +12,7 @@ import type { Route } from '../../src/upstream/route-list.ts'
 import { available, endFares, gone, record, trackFare } from '../fares/fare-fixtures.ts'
 import { NO_GUARD, place, routes, sync } from '../routes/sync-fixtures.ts'
 import { it } from '../support/test-database.ts'
-import { modelOf, openDuckDb, openWarehouse } from './duckdb-warehouse.ts'
+import { modelOf, openWarehouse } from './duckdb-warehouse.ts'
 import { untilFinal } from './prune/prune-fixtures.ts'
 
 const RUNS = 30
@@ -216,20 +215,4 @@ describe('a warehouse that daily exports fill', () => {
     expect(meanwhile).toEqual([['MAD']])
     expect(await rows()).toEqual([['MAD'], ['LATE'], ['BCN']])
   })
-})
-
-it('the manifest of a run names each file with its rows and its hash', async ({ database }) => {
-  await sync(database.db, routes('PMI-MAD', 'PMI-BCN'), { guard: NO_GUARD })
-  const warehouse = await aWarehouse()
-  const files = await runOf(database, warehouse)
-  const { tables } = JSON.parse(await readFile(files.at(-1) ?? '', 'utf8')) as Manifest
-  const duckDb = await openDuckDb()
-  const table = tables.find(({ name }) => name === 'route_history')
-
-  expect(table).toMatchObject({ file: 'route_history.parquet', rows: 2 })
-  expect(
-    await duckDb.rows(
-      `select sha256(content), size from read_blob('${warehouse.to}/run=1/route_history.parquet')`,
-    ),
-  ).toEqual([[table?.sha256, String(table?.bytes)]])
 })

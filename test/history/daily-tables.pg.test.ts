@@ -78,59 +78,6 @@ describe('the daily tables', () => {
     ])
   })
 
-  it('fares are grouped by route, days to departure and passenger mix, and prices of several currencies are not mixed', async ({
-    db,
-  }) => {
-    await seedAnalytics(db)
-    await sql`update fare_flights set outbound_from = 'PMI', outbound_to = 'MAD'`.execute(db)
-    await sql`update fare_flights set outbound_departs_local = '2026-07-30 09:00' where id in (1, 2, 3, 9)`.execute(
-      db,
-    )
-    await sql`update fare_belief_version set flights_id = tracked_fare_id where valid_to is not null`.execute(
-      db,
-    )
-    await rollUp(db, '2026-05-03')
-    await rollUp(db, '2026-05-15')
-
-    const rows = await select(
-      db,
-      `select day::text, departure_iata, destination_id, days_to_departure, has_return, non_residents_adults as adults,
-              fares, bookable, bookable_share, currency, p10, median, p90
-         from farewatch.daily_fares where days_to_departure in (88, 76) order by 1`,
-    )
-    const group = {
-      departure_iata: 'PMI',
-      destination_id: 'p2',
-      has_return: false,
-      adults: 1,
-      bookable_share: '1.0000',
-    }
-    expect(rows).toEqual([
-      {
-        ...group,
-        day: '2026-05-03',
-        days_to_departure: 88,
-        fares: 2,
-        bookable: 2,
-        currency: 'EUR',
-        p10: '100.00',
-        median: '100.00',
-        p90: '120.00',
-      },
-      {
-        ...group,
-        day: '2026-05-15',
-        days_to_departure: 76,
-        fares: 4,
-        bookable: 4,
-        currency: null,
-        p10: null,
-        median: null,
-        p90: null,
-      },
-    ])
-  })
-
   it('every complete day is computed once, and again when a list is applied later that belongs to it', async ({
     db,
   }) => {

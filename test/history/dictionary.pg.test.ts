@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { describe, expect } from 'vitest'
+import { workedQuestions } from '../../docs/source/worked-questions.ts'
 import { rollUpDay } from '../../src/history/roll-up-days.ts'
 import { PRIVATE_SCHEMA, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
@@ -77,6 +78,12 @@ describe('the page for analysts', () => {
 
     expect(statements.length).toBeGreaterThan(3)
     for (const statement of statements) await sql.raw(statement).execute(db)
+  })
+
+  it('leads to worked questions whose statements run', async ({ db }) => {
+    await seedAnalytics(db)
+
+    for (const { statement } of workedQuestions()) await sql.raw(statement).execute(db)
   })
 
   it('draws views that exist, with columns that they have', async ({ db }) => {

@@ -2,7 +2,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import { openPlace } from '../../src/history/export-place.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { aWorld, inWorld } from '../cli/operator-fixtures.ts'
 import { seedAnalytics } from '../routes/analytics-history.ts'
@@ -114,11 +113,5 @@ describe('an export to S3', () => {
     expect((await sql`select farewatch.history_floor() is null as none`.execute(db)).rows).toEqual([
       { none: false },
     ])
-  })
-
-  it('asks for the package where it is missing', async () => {
-    const missing = openPlace(TO, () => Promise.reject(new Error('Cannot find package')))
-
-    await expect(missing).rejects.toThrow('npm install @aws-sdk/client-s3')
   })
 })

@@ -2,12 +2,10 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { PassThrough } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { describe, expect, onTestFinished } from 'vitest'
-import type { Manifest } from '../../src/history/export-manifest.ts'
-import { exportTables, streamTable, type TableExport } from '../../src/history/export-run.ts'
+import { exportTables, streamTable } from '../../src/history/export-run.ts'
 import { rollUpDay } from '../../src/history/roll-up-days.ts'
-import { type Database, sql } from '../../src/platform/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { beginGeneration } from '../../src/platform/db/generations.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { seedAnalytics } from '../routes/analytics-history.ts'
@@ -18,15 +16,6 @@ async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'farewatch-export-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   return directory
-}
-
-async function exportText(database: Database, options: TableExport): Promise<string[]> {
-  const stream = new PassThrough()
-  const [text] = await Promise.all([
-    buffer(stream),
-    streamTable(database, options, stream).finally(() => stream.end()),
-  ])
-  return text.toString('utf8').trimEnd().split('\n')
 }
 
 describe('an export of public tables', () => {
@@ -115,39 +104,6 @@ describe('an export of public tables', () => {
     ).toEqual([['DOUBLE', '2937600']])
   })
 
-  it('CSV and lines of JSON have instants as ISO 8601, and JSON has decimals as text', async ({
-    database,
-  }) => {
-    await seedAnalytics(database.db)
-
-    const csv = await exportText(database, { tables: ['places'], format: 'csv' })
-    const lines = await exportText(database, {
-      tables: ['availability_changes'],
-      format: 'jsonl',
-      from: 20,
-    })
-    const history = await exportText(database, {
-      tables: ['farewatch.fare_history'],
-      format: 'jsonl',
-      from: new Date('2026-06-20T00:00Z'),
-    })
-
-    expect(csv[0]).toMatch(/^place_id,iata,city,country,iso_country,/)
-    expect(csv.find((line) => line.startsWith('p5,'))).toMatch(
-      /^p5,NCE,Nice Côte d'Azur,France,FR,EU,[\d.]+,[\d.]+,Europe\/Paris,2024-06-01T06:00:00.000000Z,/,
-    )
-    const first = JSON.parse(lines[0] ?? '') as Record<string, unknown>
-    expect(first).toMatchObject({ seq: 20, belief_before: { state: expect.any(String) as string } })
-    expect(history.map((line) => JSON.parse(line) as unknown)).toEqual([
-      expect.objectContaining({
-        fare_id: 10,
-        price: '50.00',
-        valid_to: '2026-06-20T00:00:00.000000Z',
-      }),
-      expect.objectContaining({ fare_id: 10, price: null, valid_to: null }),
-    ])
-  })
-
   it.for([
     [{ tables: ['nowhere'] }, /there is no table "nowhere"; there are: availability_changes, /],
     [{ tables: ['places'], from: 3 }, /"places" has no numbers of a feed/],
@@ -212,19 +168,6 @@ describe('an export of public tables', () => {
     })
   })
 
-  it('views for operators are exported by their names alone', async ({ database }) => {
-    await seedAnalytics(database.db)
-    const to = await temporaryDirectory()
-    const tables = ['all', 'watch_changes']
-    const names = async () => (await readdir(to)).filter((name) => /watch|schedule/.test(name))
-
-    await exportTables(database, { tables: ['all'], format: 'csv', to })
-    expect(await names()).toEqual([])
-    await rm(path.join(to, 'export.json'))
-    await exportTables(database, { tables, format: 'csv', to })
-    expect(await names()).toEqual(['watch_changes.csv'])
-  })
-
   it('a state is refused in another place, database or generation, and after a prune took what no run had', async ({
     database,
   }) => {
@@ -282,50 +225,5 @@ describe('an export of public tables', () => {
       /is of generation 1, and a restore began generation 2: load everything again/,
     )
     expect(await readdir(to)).toEqual(['run=1', 'run=2'])
-  })
-
-  it('a state that was lost or is older goes on after the complete runs of its place', async ({
-    database,
-  }) => {
-    await seedAnalytics(database.db)
-    const folder = await temporaryDirectory()
-    const state = path.join(folder, 'state.json')
-    const to = path.join(folder, 'runs')
-    const request = { tables: ['route_changes'], format: 'parquet', state, to } as const
-    const run = () => exportTables(database, request)
-    const rowsOf = async (n: number) =>
-      (JSON.parse(await readFile(path.join(to, `run=${n}`, 'export.json'), 'utf8')) as Manifest)
-        .tables[0]?.rows
-    await run()
-    const older = await readFile(state, 'utf8')
-    await run()
-
-    await writeFile(state, older)
-    await run()
-    await rm(state)
-    await run()
-
-    expect(JSON.parse(await readFile(state, 'utf8'))).toMatchObject({
-      to: 'runs',
-      run: 4,
-      tables: { route_changes: 33 },
-    })
-    expect(await Promise.all([1, 2, 3, 4].map(rowsOf))).toEqual([32, 0, 0, 0])
-  })
-
-  it('a reader that stops early ends the export', async ({ database }) => {
-    await sql`
-      insert into sync_run (list, status, started_at, fetched_at, finished_at, reason)
-      select 'routes', 'applied', now(), now(), now(), repeat('x', 1000) from generate_series(1, 20000)
-    `.execute(database.db)
-    const stream = new PassThrough()
-    stream.once('data', () => stream.destroy())
-
-    await expect(
-      streamTable(database, { tables: ['sync_runs'], format: 'csv' }, stream),
-    ).rejects.toThrow(/premature|closed/i)
-
-    const { rows } = await sql<{ one: number }>`select 1 as one`.execute(database.db)
-    expect(rows).toEqual([{ one: 1 }])
   })
 })

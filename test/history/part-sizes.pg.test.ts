@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest'
-import { daysUntilFull, readGrowth, readPartSizes } from '../../src/history/roll-up-days.ts'
+import { daysUntilFull, readGrowth } from '../../src/history/roll-up-days.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 
@@ -15,22 +15,5 @@ describe('the storage of the database', () => {
     expect(await readGrowth(db)).toBeCloseTo(100)
     expect(daysUntilFull(1_000, 100)).toBe(10)
     expect(daysUntilFull(1_000, -1)).toBeNull()
-  })
-
-  it('every table of ours belongs to one part', async ({ db }) => {
-    const parts = await readPartSizes(db)
-
-    expect(parts.map(({ part }) => part).sort((a, b) => a.localeCompare(b))).toEqual([
-      'daily_tables',
-      'deliveries',
-      'evidence',
-      'fare_changes',
-      'fare_history',
-      'lists',
-      'other',
-      'route_changes',
-      'route_history',
-    ])
-    expect(parts.every(({ bytes }) => bytes > 0)).toBe(true)
   })
 })

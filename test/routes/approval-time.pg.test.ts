@@ -43,24 +43,6 @@ describe('the approval of a list hours after it arrived', () => {
     })
   })
 
-  it('later changes refer to the arrival of an approved list, not to its approval', async ({
-    db,
-  }) => {
-    await sync(db, ALL)
-    const held = await sync(db, [...MOST, ...routes('PY-XX')])
-    await hoursPass(db, 5)
-    await sync(db, ALL, LISTED)
-    await approve(db, held.runId)
-
-    await sync(db, MOST)
-    const last = await sync(db, MOST)
-
-    const removed = (await changes(db)).find(({ kind, runId }) => {
-      return kind === 'route_removed' && runId === last.runId
-    })
-    expect(removed?.lastSeenAt).toEqual(await arrivedAt(db, held.runId))
-  })
-
   it('an approved list says nothing about the availability of routes that were added after it arrived', async ({
     db,
   }) => {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { createRandom } from '../../bench/schedule/random.ts'
 import type { Place } from '../../src/upstream/route-list.ts'
-import { readHistory } from './guard-history.ts'
 
 /** The list of one day: all pairs, as 'PMI-MAD'. */
 export interface DailyList {
@@ -20,11 +19,22 @@ export interface DailyLists {
 const DAY_MS = 86_400_000
 const dateOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10)
 
-/** Reads a folder of daily lists. A code is the id of its place; without a row in airports.csv it has no attributes. */
+type Pairs = readonly (readonly [from: string, to: string])[]
+const named = (pairs: Pairs) => pairs.map((pair) => pair.join('-'))
+
+/**
+ * Reads base.json, days.jsonl and airports.csv of a folder. A code is the id of its place; without a row in airports.csv it has no
+ * attributes.
+ */
 export function readDailyLists(folder: string): DailyLists {
-  const { base, days } = readHistory(folder)
+  const read = (name: string) => readFileSync(path.join(folder, name), 'utf8')
+  const base = named(JSON.parse(read('base.json')) as Pairs)
+  const days = read('days.jsonl')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { date: string; added: Pairs; removed: Pairs })
   const attributes = new Map(
-    readFileSync(path.join(folder, 'airports.csv'), 'utf8')
+    read('airports.csv')
       .split('\n')
       .map((line) => [
         line.split(',')[0] ?? '',
@@ -34,10 +44,10 @@ export function readDailyLists(folder: string): DailyLists {
   return {
     *lists() {
       const pairs = new Set(base)
-      for (const { day, added, removed } of days) {
-        for (const pair of removed) pairs.delete(pair)
-        for (const pair of added) pairs.add(pair)
-        yield { date: dateOf(day), pairs: new Set(pairs) }
+      for (const { date, added, removed } of days) {
+        for (const pair of named(removed)) pairs.delete(pair)
+        for (const pair of named(added)) pairs.add(pair)
+        yield { date, pairs: new Set(pairs) }
       }
     },
     placeOf: (id) => {

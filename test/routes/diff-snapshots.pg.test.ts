@@ -2,9 +2,7 @@ import { describe, expect } from 'vitest'
 import { differenceText } from '../../src/cli/text/sync-report-text.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { diffSnapshots, type ListDifference } from '../../src/routes/read/diff-snapshots.ts'
-import { showRun } from '../../src/routes/runs.ts'
 import { it } from '../support/test-database.ts'
-import { approve } from './held-fixtures.ts'
 import { manyRoutes, noScrub, place, route, routes, sync } from './sync-fixtures.ts'
 
 async function diff(db: Db, from: number, to: number): Promise<ListDifference[]> {
@@ -31,26 +29,15 @@ describe('the differences between two lists', () => {
     ])
   })
 
-  it('a list does not differ from itself, and swapped runs swap the differences', async ({
-    db,
-  }) => {
-    const first = await sync(db, routes('PMI-MAD'))
-    const second = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-
-    expect(await diff(db, first.runId, first.runId)).toEqual([])
-    expect((await diff(db, first.runId, second.runId)).map((d) => d.kind)).toEqual(['added'])
-    expect((await diff(db, second.runId, first.runId)).map((d) => d.kind)).toEqual(['removed'])
-  })
-
   it('the differences come in pages, each route once, and a reader that stops frees the connection', async ({
     db,
     database,
   }) => {
     const first = await sync(db, routes('PMI-MAD'))
-    const second = await sync(db, manyRoutes(12_000))
+    const second = await sync(db, manyRoutes(6_000))
 
     const found = await diff(db, first.runId, second.runId)
-    expect(new Set(found.map((d) => JSON.stringify(d))).size).toBe(12_001)
+    expect(new Set(found.map((d) => JSON.stringify(d))).size).toBe(6_001)
 
     for await (const page of diffSnapshots({ db, scrub: noScrub }, [first.runId, second.runId])) {
       expect(page).toHaveLength(5_000)
@@ -66,22 +53,5 @@ describe('the differences between two lists', () => {
 
     await db.deleteFrom('snapshot' as never).execute()
     await expect(diff(db, runId, runId)).rejects.toMatchObject({ code: 'sync.snapshot_gone' })
-  })
-})
-
-describe('showing a run', () => {
-  it('a run is shown with its list, its changes and its resolution', async ({ db }) => {
-    await sync(db, manyRoutes(40))
-    const held = await sync(db, manyRoutes(20))
-    await approve(db, held.runId)
-
-    const shown = await showRun(db, held.runId)
-
-    expect(shown).toMatchObject({
-      status: 'approved',
-      reason: { code: 'mass_absence' },
-      resolution: 'approved',
-      changes: { route_removed: 20 },
-    })
   })
 })

@@ -1,14 +1,10 @@
 import { describe, expect } from 'vitest'
 import { planText } from '../../src/cli/text/sync-report-text.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { dryRun } from '../../src/routes/read/plan-report.ts'
 import { it } from '../support/test-database.ts'
-import { depsOf, hoursPass } from './held-fixtures.ts'
+import { depsOf } from './held-fixtures.ts'
 import { manyRoutes, place, route, routes, sync } from './sync-fixtures.ts'
-
-/** Two lists agree if they differ in two of eighty routes. */
-const LOOSE = { ...GUARD_LIMITS, agreementShare: 0.03 }
 
 const never = new AbortController().signal
 const plan = (db: Db, list: ReturnType<typeof routes>) => dryRun(depsOf(db, list), 'routes', never)
@@ -65,48 +61,5 @@ describe('dry runs', () => {
     const { forecast } = await plan(db, next)
 
     expect(await sync(db, next)).toMatchObject({ ...forecast, unknownPairs: null })
-  })
-
-  it.for(['routes', 'with-availability'] as const)(
-    'a dry run of %s reports that the list would be released, by how many lists, and with which counts',
-    async (list, { db }) => {
-      const most = manyRoutes(80)
-      await sync(db, manyRoutes(100))
-      await sync(db, manyRoutes(100), { list: 'with-availability' })
-      const first = await sync(db, most, { list })
-      await sync(db, most, { list })
-      await hoursPass(db, 25)
-      const near = manyRoutes(80).toSpliced(3, 1).concat(routes('HUB-D90'))
-      const before = await everything(db)
-
-      const report = await dryRun({ ...depsOf(db, near), guard: LOOSE }, list, never)
-
-      expect(report).toMatchObject({ verdict: null, release: { code: 'agreed' } })
-      expect(planText(report).split('\n')[0]).toBe(
-        `${list} would be released and applied: 3 lists over 25 hours agree, ` +
-          `the first of run ${first.runId}; held because 20 of 100 routes are missing at once (20.0 %, limit 15.0 %)`,
-      )
-      expect(await everything(db)).toBe(before)
-      const outcome = await sync(db, near, { list, guard: LOOSE })
-      expect(outcome).toMatchObject({ status: 'applied', ...report.forecast })
-      expect(outcome).toMatchObject({ pendingAbsences: 1 })
-    },
-  )
-
-  it('a dry run of availability reports gains, losses and unknown pairs', async ({ db }) => {
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
-    const before = await everything(db)
-    const deps = depsOf(db, routes('PMI-BCN', 'NOT-OURS'))
-
-    const report = await dryRun(deps, 'with-availability', never)
-
-    expect(report.forecast).toMatchObject({
-      gained: 1,
-      lost: 0,
-      pendingAbsences: 1,
-      unknownPairs: 1,
-    })
-    expect(await everything(db)).toBe(before)
   })
 })

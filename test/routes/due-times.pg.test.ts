@@ -98,20 +98,6 @@ describe('the job of a due time', () => {
     expect(await listSyncRuns(db, { limit: 10 })).toMatchObject([{ status: 'failed' }])
   })
 
-  it('a job of a clock that is ahead is snoozed until its list is due by the database', async ({
-    db,
-  }) => {
-    const context = { dueAt: new Date(Date.now() + 600_000), signal }
-
-    const snoozed: unknown = await syncListJob(jobDeps(db), { list: 'routes' }, context).catch(
-      (err: unknown) => err,
-    )
-
-    expect(snoozed).toMatchObject({ code: 'queue.snoozed', reason: { code: 'sync.not_due' } })
-    expect(snoozed).toHaveProperty('waitMs', expect.closeTo(600_000, -4))
-    expect(await listSyncRuns(db, { limit: 10 })).toEqual([])
-  })
-
   it('a list with which two attempts failed is rejected at the third, until the next due time', async ({
     db,
   }) => {

@@ -4,12 +4,11 @@ import { secondText } from '../../src/cli/text/text-format.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
-import { approveRun } from '../../src/routes/held.ts'
 import { pruneSnapshots } from '../../src/routes/snapshots.ts'
 import { asSent } from '../support/as-sent.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, keptLists, reject, review, runOf } from './held-fixtures.ts'
-import { availability, changes, manyRoutes, noScrub, routes, sync } from './sync-fixtures.ts'
+import { changes, manyRoutes, routes, sync } from './sync-fixtures.ts'
 
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
@@ -17,14 +16,6 @@ const OTHER = ALL.slice(60)
 const LISTED = { list: 'with-availability' } as const
 
 describe('the held list', () => {
-  it('a list agrees with the held one when at most 1 % of the routes differ', async ({ db }) => {
-    await sync(db, ALL)
-    await sync(db, MOST)
-
-    expect(await sync(db, MOST.slice(0, 139))).toMatchObject({ status: 'held', agreeingLists: 2 })
-    expect(await sync(db, MOST.slice(0, 138))).toMatchObject({ status: 'held', agreeingLists: 1 })
-  })
-
   it('each list is compared with the first one, so agreeing lists cannot drift', async ({ db }) => {
     await sync(db, ALL)
     for (const length of [140, 139]) await sync(db, ALL.slice(0, length))
@@ -52,24 +43,6 @@ describe('the held list', () => {
     expect(await runOf(db, second.runId)).toMatchObject({ resolution: 'agreed', resolvedBy })
   })
 
-  it('a normal list drops it, and the same list then begins a new count', async ({ db }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    const normal = await sync(db, ALL)
-    const resolvedBy = normal.runId
-    expect(await runOf(db, held.runId)).toMatchObject({ resolution: 'normal_list', resolvedBy })
-
-    expect(await sync(db, MOST)).toMatchObject({ status: 'held', agreeingLists: 1 })
-  })
-
-  it('a list begins a new count when the held one can no longer be read', async ({ db }) => {
-    await sync(db, ALL)
-    await sync(db, MOST)
-    await sql`update snapshot_part set content = substr(content, 1, 20)`.execute(db)
-
-    expect(await sync(db, MOST.slice(0, 139))).toMatchObject({ status: 'held', agreeingLists: 1 })
-  })
-
   it('the last accepted list is held when only its confirmations are too many', async ({ db }) => {
     const list = manyRoutes(100)
     await sync(db, list)
@@ -84,19 +57,6 @@ describe('the held list', () => {
 
     expect(leak).toMatchObject({ status: 'held', reason: { code: 'mass_removal' } })
     expect(again).toMatchObject({ status: 'held', agreeingLists: 2 })
-  })
-
-  it('a route that only the first of the released lists had needs one more list', async ({
-    db,
-  }) => {
-    await sync(db, ALL)
-    await sync(db, MOST)
-    await sync(db, MOST)
-    await hoursPass(db, 25)
-
-    const last = await sync(db, MOST.slice(0, 139))
-
-    expect(last).toMatchObject({ status: 'applied', removed: 60, pendingAbsences: 1 })
   })
 })
 
@@ -126,76 +86,15 @@ describe('a rejected list', () => {
     expect(await keptLists(db)).toBe(1)
     expect(await sync(db, quoting, { scrub })).toMatchObject({ status: 'held', agreeingLists: 2 })
   })
-
-  it('is forgotten when another suspicious list takes its place', async ({ db }) => {
-    await sync(db, ALL)
-    await reject(db, (await sync(db, MOST)).runId)
-    await sync(db, OTHER)
-
-    const { runId } = await sync(db, MOST)
-
-    expect((await review(db, runId)).run).toMatchObject({ lists: 1, rejectedAt: null })
-  })
-
-  it('is shown as rejected in the review of an agreeing list', async ({ db }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    expect((await review(db, held.runId)).run).toMatchObject({ rejectedAt: null })
-    await reject(db, held.runId)
-    const again = await sync(db, MOST)
-
-    const shown = await review(db, again.runId)
-
-    expect(shown.run).toMatchObject({ lists: 2, rejectedAt: expect.any(Date) })
-    expect(reviewText(asSent(shown))).toContain('rejected    at 20')
-  })
 })
 
 describe('approving a run', () => {
-  it('an approved first list is the baseline', async ({ db }) => {
-    const held = await sync(db, [])
-
-    expect(await approve(db, held.runId)).toMatchObject({ status: 'approved', baseline: true })
-    expect(await sync(db, routes('PMI-MAD'))).toMatchObject({ status: 'applied', baseline: false })
-  })
-
   it('an approved empty list is applied', async ({ db }) => {
     await sync(db, routes('PMI-MAD'))
     const held = await sync(db, [])
 
     expect(await approve(db, held.runId)).toMatchObject({ status: 'approved', removed: 1, live: 0 })
     expect(await sync(db, [])).toMatchObject({ status: 'unchanged' })
-  })
-
-  it('an approved with-availability list of unknown pairs is applied, and its repetition is not held', async ({
-    db,
-  }) => {
-    await sync(db, routes('PMI-MAD'))
-    await sync(db, routes('PMI-MAD'), LISTED)
-    const held = await sync(db, [], LISTED)
-    await approve(db, held.runId)
-    // Now the same bytes name known routes.
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-
-    expect(await sync(db, [], LISTED)).toMatchObject({ reason: null, live: 0 })
-  })
-
-  it('an approval is of one list alone, and leaves the other one held', async ({ db }) => {
-    await sync(db, ALL)
-    await sync(db, ALL, LISTED)
-    const ofRoutes = await sync(db, [...MOST, ...routes('NEW-ONE', 'NEW-TWO')])
-    const ofAvailability = await sync(db, [...MOST.slice(9), ...routes('NEW-ONE')], LISTED)
-
-    await approve(db, ofRoutes.runId)
-
-    expect(await runOf(db, ofAvailability.runId)).toMatchObject({ status: 'held' })
-    await approve(db, ofAvailability.runId)
-    // It arrived before the routes began, so that it says nothing about those that it lacks.
-    expect(await availability(db)).toMatchObject({
-      'NEW-ONE': true,
-      'NEW-TWO': null,
-      'HUB-D3': false,
-    })
   })
 
   it('two approvals at the same moment apply the list once', async ({ db }) => {
@@ -221,31 +120,6 @@ describe('approving a run', () => {
 
     expect(await approving).toMatchObject({ status: 'approved' })
   })
-
-  it('an approval ends with the session that holds the list, if that is not released in time', async ({
-    db,
-  }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    let now = Date.now()
-    const clock = {
-      now: () => new Date(now),
-      sleep: async () => {
-        now += 60_000
-      },
-    }
-    const deps = { db, scrub: noScrub, clock }
-
-    const approving = withSessionLock(db, 'route-sync:routes', () =>
-      approveRun(deps, held.runId, new AbortController().signal),
-    )
-
-    await expect(approving).rejects.toMatchObject({
-      code: 'sync.busy',
-      message: expect.stringMatching(/held by role \S+, process \d+/),
-    })
-    expect(await runOf(db, held.runId)).toMatchObject({ status: 'held' })
-  })
 })
 
 describe('what a review shows', () => {
@@ -264,24 +138,6 @@ describe('what a review shows', () => {
     expect(ofEmpty).toMatchObject({ isLikelyReal: false })
     await sync(db, ALL)
     expect(await review(db, (await sync(db, MOST)).runId)).toMatchObject({ isLikelyReal: false })
-  })
-
-  it('the examples are a sample over all places, and the same one at each reading', async ({
-    db,
-  }) => {
-    const hubs = ['AAA', 'BBB', 'CCC', 'DDD', 'EEE'].flatMap((hub) => manyRoutes(60, hub))
-    await sync(db, hubs)
-    const held = await sync(
-      db,
-      hubs.filter((_, i) => i % 2 === 0),
-    )
-
-    const { plan } = await review(db, held.runId)
-
-    const from = new Set(plan.examples.missing.map(({ departure }) => departure.id))
-    expect(plan.examples.missing).toHaveLength(5)
-    expect(from.size).toBeGreaterThan(1)
-    expect((await review(db, held.runId)).plan.examples).toEqual(plan.examples)
   })
 
   it('a held run carries what its list would add and remove, and keeps it when it is dropped', async ({

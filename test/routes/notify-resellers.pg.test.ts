@@ -39,40 +39,6 @@ async function feedOf(db: Db, resellerId: number): Promise<string[]> {
 }
 
 describe('changes of routes in the feeds of resellers', () => {
-  it('a reseller gets the changes of its countries, places and pairs, and no other', async ({
-    db,
-  }) => {
-    const oslo = { ...route('PMI-OSL'), destination: place('OSL', { country: 'Norway' }) }
-    const byCountry = await resellerOf(db, { countries: ['Norway'] }, 'country')
-    const byPlace = await resellerOf(db, { places: ['LIS', 'BCN'] }, 'place')
-    const pair = { departure: 'MAD', destination: 'LIS' }
-    const byPair = await resellerOf(db, { pairs: [pair] }, 'pair')
-    const either = { pairs: [{ ...pair, eitherDirection: true }] }
-    const both = await resellerOf(db, either, 'either direction')
-    const none = await resellerOf(db, null, 'none')
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-
-    await sync(db, [oslo, ...routes('PMI-MAD', 'MAD-LIS', 'LIS-MAD')], AT_ONCE)
-
-    expect(await feedOf(db, byCountry)).toEqual(['+PMI-OSL'])
-    expect(await feedOf(db, byPlace)).toEqual(['+LIS-MAD', '+MAD-LIS', '-PMI-BCN'])
-    expect(await feedOf(db, byPair)).toEqual(['+MAD-LIS'])
-    expect(await feedOf(db, both)).toEqual(['+LIS-MAD', '+MAD-LIS'])
-    expect(await feedOf(db, none)).toEqual([])
-  })
-
-  it('a change that is chosen twice is one record, with dense numbers', async ({ db }) => {
-    const chosen = { countries: ['Spain'], places: ['PMI', 'MAD'] }
-    const resellerId = await resellerOf(db, chosen)
-    await sync(db, routes('PMI-BCN'))
-
-    await sync(db, routes('PMI-BCN', 'PMI-MAD'), AT_ONCE)
-    await sync(db, routes('PMI-MAD', 'PMI-IBZ'), AT_ONCE)
-
-    expect(await feedOf(db, resellerId)).toEqual(['+PMI-MAD', '+PMI-IBZ', '-PMI-BCN'])
-    expect((await recordsOf(db, resellerId)).map(({ seq }) => seq)).toEqual([1, 2, 3])
-  })
-
   it('the baseline and a disabled reseller have no records', async ({ db }) => {
     const disabled = await resellerOf(db, { countries: ['Spain'] }, 'disabled')
     const enabled = await resellerOf(db, { countries: ['Spain'] }, 'enabled')
@@ -115,18 +81,6 @@ describe('changes of routes in the feeds of resellers', () => {
     expect(await feedOf(db, resellerId)).toEqual([])
     const { rows } = await sql<{ n: number }>`select count(*) as n from route_change`.execute(db)
     expect(rows[0]?.n).toBeGreaterThan(3)
-  })
-
-  it('a route is recorded once if a list has its codes twice', async ({ db }) => {
-    const resellerId = await resellerOf(db, { places: ['MAD'] })
-    const twin = { ...route('PMI-MAD'), destination: place('9', { iata: 'MAD' }) }
-    await sync(db, routes('PMI-BCN'))
-
-    await sync(db, [twin, ...routes('PMI-MAD', 'PMI-BCN')])
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'), AT_ONCE)
-    await sync(db, routes('PMI-BCN'), AT_ONCE)
-
-    expect(await feedOf(db, resellerId)).toEqual(['+PMI-MAD', '-PMI-MAD'])
   })
 
   it('a record shows when the pair was listed first, so that a return differs from a new route', async ({
@@ -179,15 +133,5 @@ describe('changes of routes in the feeds of resellers', () => {
 
     for (const one of resellers) expect(await feedOf(db, one)).toEqual(['City MAD > Elvas'])
     expect(await feedOf(db, other)).toEqual([])
-  })
-
-  it('places without a code are chosen by country alone', async ({ db }) => {
-    const resellerId = await resellerOf(db, { countries: ['Spain'] })
-    const nowhere = { ...route('PMI-X'), destination: place('X', { iata: '', country: 'Spain' }) }
-    await sync(db, routes('PMI-MAD'))
-
-    await sync(db, [nowhere, route('PMI-MAD')])
-
-    expect(await feedOf(db, resellerId)).toEqual(['+PMI-'])
   })
 })

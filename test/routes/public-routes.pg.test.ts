@@ -60,53 +60,6 @@ describe('farewatch.route_history', () => {
   })
 })
 
-describe('farewatch.route_changes', () => {
-  it('a change has its valid time and the names that both places had then', async ({ db }) => {
-    const at = (city: string) => ({
-      departure: place('PMI', { city }),
-      destination: place('MAD', { country: 'España' }),
-    })
-    await sync(db, routes('AAA-BBB'))
-    const first = await sync(db, [...routes('AAA-BBB'), at('Palma')], { confirmations: 1 })
-    await sync(db, [...routes('AAA-BBB'), at('Palma de Mallorca')], { confirmations: 1 })
-    await sync(db, routes('AAA-BBB'), { confirmations: 1 })
-
-    expect(
-      await select(
-        db,
-        `select kind, departure_iata, departure_city, destination_city, destination_country,
-                valid_at = (select s.valid_at from farewatch.sync_runs s where sync_run_id = ${first.runId}) as at_first
-           from farewatch.route_changes order by seq`,
-      ),
-    ).toEqual([
-      {
-        kind: 'route_added',
-        departure_iata: 'PMI',
-        departure_city: 'Palma',
-        destination_city: 'City MAD',
-        destination_country: 'España',
-        at_first: true,
-      },
-      {
-        kind: 'place_changed',
-        departure_iata: null,
-        departure_city: null,
-        destination_city: null,
-        destination_country: null,
-        at_first: false,
-      },
-      {
-        kind: 'route_removed',
-        departure_iata: 'PMI',
-        departure_city: 'Palma de Mallorca',
-        destination_city: 'City MAD',
-        destination_country: 'España',
-        at_first: false,
-      },
-    ])
-  })
-})
-
 describe('the indexes of the feeds', () => {
   it.for([
     [`route_changes where departure_id = 'PMI' and destination_id = 'MAD'`, 'route_change_route'],
@@ -121,27 +74,6 @@ describe('the indexes of the feeds', () => {
       return select(session, `explain (costs off) select * from farewatch.${from}`)
     })
     expect(JSON.stringify(plan)).toContain(index)
-  })
-
-  it('all intervals of routes are read from an index alone', async ({ db }) => {
-    const plan = await db.connection().execute(async (session) => {
-      await sql`set enable_seqscan = off`.execute(session)
-      await sql`set enable_bitmapscan = off`.execute(session)
-      return select(
-        session,
-        'explain (costs off) select departure_id, destination_id, valid_from, valid_to from farewatch.route_history',
-      )
-    })
-    expect(JSON.stringify(plan)).toContain('Index Only Scan using route_version_timeline')
-  })
-
-  it('a network by country reads no availability', async ({ db }) => {
-    const plan = await select(
-      db,
-      'explain (costs off) select departure_country, count(*) from farewatch.routes_as_of(now()) group by 1',
-    )
-    expect(JSON.stringify(plan)).toContain('route_version')
-    expect(JSON.stringify(plan)).not.toContain('route_availability')
   })
 })
 
@@ -169,27 +101,6 @@ describe('farewatch.places', () => {
                 farewatch.route_distance_km('PMI', 'X1') as unknown, farewatch.route_distance_km('PMI', 'PMI') as same`,
       ),
     ).toEqual([{ km: 546, unknown: null, same: 0 }])
-  })
-
-  it('a place without live routes was last seen by the last list that had one', async ({ db }) => {
-    const first = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    await sync(db, routes('PMI-MAD'))
-    const last = await sync(db, routes('PMI-MAD'))
-
-    expect(
-      await select(
-        db,
-        `select p.place_id, f.sync_run_id as first_run, l.sync_run_id as last_run
-           from farewatch.places p
-           join farewatch.sync_runs f on f.valid_at = p.first_seen_at
-           join farewatch.sync_runs l on l.arrived_at = p.last_seen_at
-          order by 1`,
-      ),
-    ).toEqual([
-      { place_id: 'BCN', first_run: first.runId, last_run: first.runId },
-      { place_id: 'MAD', first_run: first.runId, last_run: last.runId },
-      { place_id: 'PMI', first_run: first.runId, last_run: last.runId },
-    ])
   })
 })
 

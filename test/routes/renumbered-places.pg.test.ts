@@ -95,28 +95,6 @@ describe('places under other ids', () => {
     expect(await prove(db)).toMatchObject({ all: [] })
   })
 
-  it('are recognised also in the list that confirms the removals, and under a third id', async ({
-    db,
-  }) => {
-    const without = list('3:BCN-4:LIS')
-    const third = list('7:PMI-3:BCN', '7:PMI-4:LIS', '7:PMI-8:MAD:', '8:MAD:-7:PMI', '3:BCN-4:LIS')
-    await syncAll(db, OLD, without, OTHER_IDS, third, third)
-
-    expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2', '9 > 7: 3 of 4'])
-    expect(await durable(db)).toEqual(
-      expect.arrayContaining(['1-2 3', '1-3 3', '1-4 x 1', '1-4 1', '2-1 3']),
-    )
-    const { rows } = await sql`
-      select place_id, durable_id, successor_id from farewatch.places where iata = 'PMI' order by 1
-    `.execute(db)
-    expect(rows).toEqual([
-      { place_id: '1', durable_id: '1', successor_id: '7' },
-      { place_id: '7', durable_id: '1', successor_id: null },
-      { place_id: '9', durable_id: '1', successor_id: '7' },
-    ])
-    expect(await prove(db)).toMatchObject({ all: [] })
-  })
-
   it.for([
     ['another country', list('9:PMI:France-2:MAD', '2:MAD-9:PMI:France', '3:BCN-4:LIS')],
     ['another code', list('9:PMX-2:MAD', '2:MAD-9:PMX', '9:PMX-3:BCN', '3:BCN-4:LIS')],
@@ -130,63 +108,6 @@ describe('places under other ids', () => {
 
     expect(await renumberings(db)).toEqual([])
     expect(await churn(db)).toMatchObject({ marked: [] })
-    expect(await prove(db)).toMatchObject({ all: [] })
-  })
-
-  it('are no other ids if the next list takes them back', async ({ db }) => {
-    await syncAll(db, OLD, OTHER_IDS, OLD)
-
-    expect(await renumberings(db)).toEqual([])
-    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
-
-    await syncAll(db, OLD)
-
-    expect(await renumberings(db)).toEqual([])
-    expect(await churn(db)).toMatchObject({ marked: [] })
-    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
-    expect(await prove(db)).toMatchObject({ all: [] })
-  })
-
-  it('keep their successors when what ended and began again since is archived', async ({ db }) => {
-    const winter = list('3:BCN-4:LIS')
-    await syncAll(db, OLD, OTHER_IDS, OTHER_IDS, winter, winter, OTHER_IDS)
-
-    await sql`
-      delete from route_version
-       where (departure_id, destination_id, valid_from)
-             in (select departure_id, destination_id, valid_from from archivable_route_version)
-    `.execute(db)
-
-    expect(await renumberings(db)).toEqual(['1 > 9: 3 of 4', '2 > 8: 2 of 2'])
-  })
-
-  it('return to their first ids once the removal of the other ones is confirmed', async ({
-    db,
-  }) => {
-    await syncAll(db, OLD, OTHER_IDS, OTHER_IDS, OLD)
-    expect(await renumberings(db)).toHaveLength(2)
-    await syncAll(db, OLD)
-
-    expect(await renumberings(db)).toEqual([
-      '1 > 9: 3 of 4',
-      '2 > 8: 2 of 2',
-      '8 > 2: 2 of 2',
-      '9 > 1: 3 of 4',
-    ])
-    expect(await churn(db)).toEqual({
-      marked: '+8-9 +9-3 +9-8 -1-2 -1-3 -2-1 +1-2 +1-3 +2-1 -8-9 -9-3 -9-8'.split(' '),
-      unmarked: ['+9-5', '-1-4', '+1-4', '-9-5'],
-    })
-    expect(await durable(db)).toEqual([
-      '1-2 3',
-      '1-3 3',
-      '1-4 x 1',
-      '1-4 1',
-      '1-5 x 1',
-      '2-1 3',
-      '3-4 1',
-    ])
-    expect(await codes(db)).toEqual(['MAD 2', 'PMI 1'])
     expect(await prove(db)).toMatchObject({ all: [] })
   })
 })

@@ -1,57 +1,14 @@
 import { describe, expect } from 'vitest'
 import { systemClock } from '../../src/platform/base/clock.ts'
-import { type Db, sql } from '../../src/platform/db/database.ts'
+import { sql } from '../../src/platform/db/database.ts'
 import { GUARD_LIMITS } from '../../src/routes/guard.ts'
-import { listSyncRuns } from '../../src/routes/runs.ts'
-import { runOrAwait, syncList } from '../../src/routes/sync.ts'
+import { runOrAwait } from '../../src/routes/sync.ts'
 import { it } from '../support/test-database.ts'
-import {
-  changes,
-  livePairs,
-  noScrub,
-  outcomeOf,
-  routes,
-  sync,
-  upstreamOf,
-} from './sync-fixtures.ts'
+import { changes, livePairs, noScrub, routes, sync, upstreamOf } from './sync-fixtures.ts'
 
 const never = new AbortController().signal
 
-async function _everythingStored(db: Db): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select (select count(*) from route_version) + (select count(*) from place_version)
-         + (select count(*) from route_change) + (select count(*) from pending_absence) as count
-  `.execute(db)
-  return rows[0]?.count ?? -1
-}
-
 describe('runs', () => {
-  it('an unfinished run of a process that died is closed by the next run', async ({ db }) => {
-    await sql`insert into sync_run (list) values ('routes')`.execute(db)
-
-    await sync(db, routes('PMI-MAD'))
-
-    expect(await listSyncRuns(db, { limit: 10 })).toMatchObject([
-      { status: 'applied' },
-      { status: 'failed', reason: { code: 'abandoned' } },
-    ])
-  })
-
-  it('a run that its process interrupts says so, whatever its statement says', async ({ db }) => {
-    const interrupting = new AbortController()
-    const scrub = () => {
-      interrupting.abort(new Error('the process stops'))
-      throw new Error('canceling statement due to user request')
-    }
-    const deps = { db, upstream: upstreamOf('[]'), confirmations: 2, guard: GUARD_LIMITS, scrub }
-
-    const result = await syncList(deps, { list: 'routes' }, interrupting.signal)
-
-    expect(outcomeOf(result)).toMatchObject({
-      reason: { code: 'interrupted', text: 'the process stops' },
-    })
-  })
-
   it('a second sync of the same list awaits the first run and fetches nothing', async ({ db }) => {
     const body = upstreamOf(JSON.stringify(routes('PMI-MAD')))
     const arrived = Promise.withResolvers<void>()

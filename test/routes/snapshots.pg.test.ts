@@ -1,25 +1,15 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { describe, expect } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { showRun } from '../../src/routes/runs.ts'
-import {
-  loadSnapshot,
-  packSnapshot,
-  pruneSnapshots,
-  saveSnapshot,
-} from '../../src/routes/snapshots.ts'
+import { loadSnapshot, pruneSnapshots } from '../../src/routes/snapshots.ts'
 import { it } from '../support/test-database.ts'
 import { hoursPass, keptLists } from './held-fixtures.ts'
-import { manyRoutes, NO_GUARD, noScrub, place, routes, sync, syncBody } from './sync-fixtures.ts'
+import { manyRoutes, NO_GUARD, place, routes, sync, syncBody } from './sync-fixtures.ts'
 
 async function keptText(db: Db, runId: number): Promise<string> {
   const { contentHash } = await showRun(db, runId)
   return Buffer.concat(await loadSnapshot(db, { runId, contentHash })).toString()
-}
-
-async function hashOf(db: Db, runId: number): Promise<string | null> {
-  return (await showRun(db, runId)).contentHash
 }
 
 const DAYS = 24
@@ -34,22 +24,6 @@ describe('kept lists', () => {
     expect(await keptText(db, held.runId)).toBe('[]')
   })
 
-  it('a list is kept once, however many runs bring it', async ({ db }) => {
-    const first = await sync(db, routes('PMI-MAD'))
-    const again = await sync(db, routes('PMI-MAD'))
-    await sync(db, routes('PMI-MAD'), { list: 'with-availability' })
-
-    expect(again.status).toBe('unchanged')
-    expect(await hashOf(db, again.runId)).toBe(await hashOf(db, first.runId))
-    expect(await keptLists(db)).toBe(1)
-  })
-
-  it('a rejected list is not kept', async ({ db }) => {
-    await syncBody(db, '{"error":"busy"}')
-
-    expect(await keptLists(db)).toBe(0)
-  })
-
   it('a list that holds a secret of ours is applied but not kept', async ({ db }) => {
     const secret = 'CANARY-0123456789'
     const quoting = [{ ...routes('PMI-MAD')[0], debug: secret }]
@@ -58,19 +32,6 @@ describe('kept lists', () => {
 
     expect(outcome.status).toBe('applied')
     expect(await keptLists(db)).toBe(0)
-  })
-
-  it('a list of many parts is loaded whole', async ({ db }) => {
-    const chunks = Array.from({ length: 40 }, () => randomBytes(50_000))
-    const whole = Buffer.concat(chunks)
-    const contentHash = createHash('sha256').update(whole).digest('hex')
-    const packed = await packSnapshot(chunks, noScrub)
-    if (packed === null) throw new Error('it was not packed')
-
-    await db.transaction().execute((tx) => saveSnapshot(tx, contentHash, packed))
-
-    const kept = Buffer.concat(await loadSnapshot(db, { runId: 1, contentHash }))
-    expect(kept.equals(whole)).toBe(true)
   })
 
   it('a list with a missing or changed part is reported as damaged', async ({ db }) => {
@@ -130,15 +91,5 @@ describe('the retention of lists', () => {
       runs.map(async (id) => (await showRun(db, id)).storedBytes !== null),
     )
     expect(kept).toEqual([false, true, true, true, true, true, true])
-  })
-
-  it('the retention counts from the last run that brought the list', async ({ db }) => {
-    await sync(db, routes('PMI-MAD'))
-    await hoursPass(db, 31 * DAYS)
-    await sync(db, routes('PMI-MAD'))
-    await sync(db, routes('PMI-BCN'))
-
-    expect(await pruneSnapshots(db, 30)).toBe(0)
-    expect(await keptLists(db)).toBe(2)
   })
 })

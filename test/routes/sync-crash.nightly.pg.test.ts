@@ -1,28 +1,13 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { createMetrics } from '../../src/platform/metrics/metrics.ts'
-import { GUARD_LIMITS } from '../../src/routes/guard.ts'
-import { syncListJob } from '../../src/routes/sync.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { makeListsDue } from '../chaos/steps.ts'
 import { startInTest } from '../support/child-process.ts'
 import { startListServer } from '../support/list-server.ts'
-import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { blockTable, sessionsOf, untilStatement } from './crash-tools.ts'
-import {
-  changes,
-  livePairs,
-  manyRoutes,
-  noScrub,
-  place,
-  route,
-  routes,
-  sync,
-  upstreamOf,
-} from './sync-fixtures.ts'
+import { changes, livePairs, manyRoutes, place, routes, sync } from './sync-fixtures.ts'
 
 const BEFORE = [...manyRoutes(60_000), ...routes('OLD-ONE')]
 /** One route removed, one added, one place edited. */
@@ -134,33 +119,4 @@ describe('killing a worker', () => {
       expect(await differences(db, crash.committed + 1)).toEqual([])
     },
   )
-})
-
-describe('a sync job that runs again after its commit', () => {
-  it('the job changes nothing, because a run since its due time has done the work', async ({
-    db,
-  }) => {
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    const deps = {
-      db,
-      upstream: upstreamOf(JSON.stringify([route('PMI-BCN')])),
-      confirmations: 2,
-      guard: GUARD_LIMITS,
-      scrub: noScrub,
-      metrics: createMetrics(),
-      log: silentLog,
-      clock: systemClock,
-      lastDueAt: () => new Date(0),
-    }
-    const job = { list: 'routes' } as const
-    const signal = new AbortController().signal
-    const context = { dueAt: new Date(), signal }
-
-    await syncListJob(deps, job, context)
-    await syncListJob(deps, job, context)
-    expect(await livePairs(db)).toEqual(['PMI-BCN', 'PMI-MAD'])
-
-    await syncListJob(deps, job, { dueAt: new Date(), signal })
-    expect(await livePairs(db)).toEqual(['PMI-BCN'])
-  })
 })

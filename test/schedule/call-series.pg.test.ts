@@ -68,33 +68,6 @@ describe('the calls of the last hour', () => {
     expect([54, 55]).toContain(first?.calls.indexOf(3))
   })
 
-  it('a minute that has not ended, and one of an hour ago, are left out', async ({ db }) => {
-    for (const minutes of [-1, 61]) {
-      const ledger = ledgerAgo(minutes)
-      ledger.count('scheduled')
-      await ledger.flush(db)
-    }
-
-    const { byLane } = await readCallSeries(db)
-
-    expect(byLane.map(({ calls }) => total(calls)).every((calls) => calls === 0)).toBe(true)
-  })
-
-  it('what could not be written is written the next time', async ({ db }) => {
-    const ledger = ledgerAgo(5)
-    ledger.count('list')
-    await sql`alter table call_minute rename to away`.execute(db)
-    await expect(ledger.flush(db)).rejects.toThrow('call_minute')
-    ledger.count('list')
-    await sql`alter table away rename to call_minute`.execute(db)
-
-    await ledger.flush(db)
-    await ledger.flush(db)
-
-    const { byLane } = await readCallSeries(db)
-    expect(total(byLane.find(({ lane }) => lane === 'list')?.calls)).toBe(2)
-  })
-
   it('the API shows them to operators alone', async ({ db }) => {
     const resellerId = await watchFare(db, 'alpha', await trackFare(db))
     const { text: key } = await createApiKey(db, { resellerId })

@@ -1,12 +1,11 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { dispatchChecks, nextDispatchMs } from '../../src/schedule/claim.ts'
-import { CLAIM_FARES, LEASE_SECONDS } from '../../src/schedule/due.ts'
+import { nextDispatchMs } from '../../src/schedule/claim.ts'
+import { LEASE_SECONDS } from '../../src/schedule/due.ts'
 import { it } from '../support/test-database.ts'
 import {
   complete,
   dispatch,
-  idleQueue,
   type NewFare,
   pass,
   type Queue,
@@ -14,28 +13,13 @@ import {
   trackFares,
 } from './schedule-fixtures.ts'
 
-const RULES = { requestsPerSecond: 1_000, minRecheckSeconds: 60 }
-
 /** Numbers for as many fares. */
 const many = (count: number) => Array.from({ length: count }, (_, i) => i)
 
 const duesOf = async (db: Db, fare: number) =>
   (await scheduleOf(db, fare)).turns.map(({ vdue }) => vdue)
 
-async function lanesOf(db: Db): Promise<(string | null)[]> {
-  const { rows } = await sql<{ lane: string | null }>`
-    select lane from fare_schedule order by tracked_fare_id
-  `.execute(db)
-  return rows.map(({ lane }) => lane)
-}
-
 describe('a dispatch', () => {
-  it('a dispatch gives slots in the order of the virtual due times', async ({ db }) => {
-    const [late, early, middle] = await trackFares(db, [{ vdue: 3 }, { vdue: 1 }, { vdue: 2 }])
-
-    expect(await dispatch(db, 10)).toEqual([early, middle, late])
-  })
-
   it('a dispatch reserves no more than the budget of its horizon, and the next goes on from there', async ({
     db,
   }) => {
@@ -50,13 +34,6 @@ describe('a dispatch', () => {
     const next = await dispatch(db, 2)
     expect(next.slice(0, 4)).toEqual(fares.slice(11, 15))
     expect(next.length).toBeLessThanOrEqual(5)
-  })
-
-  it('a dispatch gives slots after a day without any turn', async ({ db }) => {
-    const [fare] = await trackFares(db, [{ vdue: 1 }])
-    await sql`update reseller_queue set moved_at = moved_at - interval '1 day'`.execute(db)
-
-    expect(await dispatch(db, 10)).toEqual([fare])
   })
 
   it('a dispatch leaves out fares inside their minimum interval', async ({ db }) => {
@@ -113,31 +90,6 @@ describe('a dispatch', () => {
 
     expect(new Set(await dispatch(db, 10))).toEqual(new Set(fares))
     expect((await scheduleOf(db, fares[1] ?? 0)).lane).toBe('confirmation')
-  })
-
-  it('a dispatch enqueues a job for about each second, none with too many fares', async ({
-    db,
-  }) => {
-    const jobs: (string | undefined)[] = []
-    const queue: Queue = {
-      enqueue: async (_queue, { id }) => {
-        jobs.push(id)
-      },
-    }
-    await trackFares(
-      db,
-      many(3_000).map((vdue) => ({ vdue })),
-    )
-
-    await dispatch(db, 20, queue)
-    expect(jobs).toHaveLength(5)
-    await pass(db, 5)
-    const claims = await dispatchChecks({ ...RULES, db, queue: idleQueue })
-
-    const sizes = Map.groupBy(claims, (claim) => claim.claimId)
-      .values()
-      .map((claim) => claim.length)
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(CLAIM_FARES)
   })
 
   it('a claim is committed before its job is enqueued, and released at once if the queue is unavailable', async ({
@@ -220,47 +172,6 @@ describe('the lanes', () => {
     expect(claimed.filter((fare) => !longest.includes(fare))).toEqual([])
   })
 
-  it('first checks are those of all resellers in turn, by their shares', async ({ db }) => {
-    await sql`insert into reseller (id, name, share) overriding system value values (1, 'large', 2), (2, 'small', 1)`.execute(
-      db,
-    )
-    const made = await trackFares(
-      db,
-      [1, 2].flatMap((reseller) =>
-        many(60).map(() => ({ lane: 'first_check', resellers: [reseller], notBefore: 600 })),
-      ),
-    )
-
-    const first = await dispatch(db, 9)
-
-    expect(first).toHaveLength(9)
-    expect(first.filter((fare) => fare <= (made[59] ?? 0))).toHaveLength(6)
-  })
-
-  it('a fare that waits in a lane may have its turn first: it is claimed once, and waits there again after the lease', async ({
-    db,
-  }) => {
-    const fares = await trackFares(
-      db,
-      many(30).map((vdue) => ({ lane: 'first_check', vdue })),
-    )
-
-    const claimed = await dispatch(db, 10)
-    await pass(db, 10)
-    expect(await dispatch(db, 10)).toEqual([])
-    await pass(db, LEASE_SECONDS)
-
-    // Ten of thirty are within the share of the lane.
-    expect(claimed.toSorted((a, b) => a - b)).toEqual(fares)
-    expect((await dispatch(db, 10)).length).toBe(30)
-    expect(new Set(await lanesOf(db))).toEqual(new Set(['first_check']))
-    await complete(
-      db,
-      fares.map((fareId) => ({ fareId, askedAt: new Date(), next: 'normal' })),
-    )
-    expect(await lanesOf(db)).toEqual(many(30).map(() => null))
-  })
-
   it('a check is paid for by those who asked for it: its passes move by how often each would check the fare alone, by its share', async ({
     db,
   }) => {
@@ -286,39 +197,16 @@ describe('the lanes', () => {
     expect(await paidFor({ lane: 'max_delay', maxDelays: [60, null] })).toEqual([1, 0])
     expect(await paidFor({ vdue: 0 })).toEqual([1, 0])
   })
-
-  it('a fare that two resellers take in one claim is a turn of the one with the smaller pass', async ({
-    db,
-  }) => {
-    const shared = { resellers: [1, 2], vdue: 0 }
-    await trackFares(db, [shared, { resellers: [1], vdue: 1 }, { resellers: [2], vdue: 1 }])
-    await sql`update reseller_queue set pass = 2 - reseller_id`.execute(db)
-
-    expect(await dispatch(db, 0.5)).toHaveLength(3)
-
-    // Three slots: the shared fare and one more are turns of the second.
-    expect(await passesOf(db)).toEqual([2, 2])
-  })
 })
 
 /** Whole minutes: a test takes less than half of one. */
 const minutesOf = (ms = Number.NaN) => Math.round(ms / 60_000)
 
 describe('the time of the next dispatch', () => {
-  it('nothing is due where no fare is on the schedule', async ({ db }) => {
-    expect(await nextDispatchMs(db)).toBeUndefined()
-  })
-
   it('the first fare that becomes due is the next', async ({ db }) => {
     await trackFares(db, [{ notBefore: 7_200 }, { notBefore: 3_600 }])
 
     expect(minutesOf(await nextDispatchMs(db))).toBe(60)
-  })
-
-  it('a fare in a lane is due before its minimum interval ends', async ({ db }) => {
-    await trackFares(db, [{ notBefore: 3_600 }, { notBefore: 3_600, lane: 'confirmation' }])
-
-    expect(await nextDispatchMs(db)).toBeLessThanOrEqual(0)
   })
 
   it('fares that are due wait for free slots, not longer', async ({ db }) => {
@@ -332,13 +220,5 @@ describe('the time of the next dispatch', () => {
     await dispatch(db, 1)
 
     expect(await nextDispatchMs(db)).toBeLessThanOrEqual(5_000)
-  })
-
-  it('claimed fares are not due', async ({ db }) => {
-    await trackFares(db, [{}, { notBefore: 3_600 }])
-
-    await dispatch(db, 100)
-
-    expect(minutesOf(await nextDispatchMs(db))).toBe(60)
   })
 })

@@ -60,57 +60,6 @@ describe('the neighbours of a fare that changes', () => {
     expect(await creditsOf(db)).toEqual([96])
   })
 
-  it('each check that finds a change brings four, also of one route in one batch', async ({
-    db,
-  }) => {
-    const fares = await trackRoute(db, many(12))
-    const rating = { ...UNCHANGED, route: ROUTE, changed: true }
-
-    await complete(
-      db,
-      fares.slice(0, 2).map((fareId) => ({ fareId, askedAt: new Date(), next: 'normal', rating })),
-    )
-
-    expect(await forwardOf(db)).toEqual(fares.slice(4))
-    expect(await creditsOf(db)).toEqual([92])
-  })
-
-  it('the score counts as the time since the last check does', async ({ db }) => {
-    const [best, ...others] = await trackRoute(db, [{ score: 2 }, ...many(5)])
-
-    await bring(db, ROUTE)
-
-    expect(await forwardOf(db)).toEqual([best, ...others.slice(2)])
-  })
-
-  it('a fare that came forward already, is being checked or was checked within a quarter of an hour is left out', async ({
-    db,
-  }) => {
-    const [claimed = 0, recent = 0, ...others] = await trackRoute(db, many(6))
-    await sql`update fare_schedule set claim_id = gen_random_uuid() where tracked_fare_id = ${claimed}`.execute(
-      db,
-    )
-    await sql`
-      update fare_schedule set rated_at = clock_timestamp() - interval '14 minutes' where tracked_fare_id = ${recent}
-    `.execute(db)
-
-    await bring(db, ROUTE)
-    await bring(db, ROUTE, 'PMI-BCN')
-
-    expect(await forwardOf(db)).toEqual(others)
-    expect(await creditsOf(db)).toEqual([96])
-  })
-
-  it('fares that are due before keep their places', async ({ db }) => {
-    const fares = await trackRoute(db, [...many(4), ...many(4, { vdue: 40, score: 9 })])
-
-    await bring(db, ROUTE)
-
-    expect(await forwardOf(db)).toEqual(fares.slice(0, 4))
-    const { rows } = await sql`select distinct vdue from turn where score = 9`.execute(db)
-    expect(rows).toEqual([{ vdue: 40 }])
-  })
-
   it('a fare comes forward for the resellers that have credit, as far as it goes', async ({
     db,
   }) => {

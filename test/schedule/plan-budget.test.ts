@@ -4,16 +4,6 @@ import { budgetFor, expectedDelays, planBudget } from '../../src/schedule/budget
 const EVEN = [{ fares: 600, rate: 1, minIntervalSeconds: 60, changesPerDay: 600 }]
 
 describe('the plan of a budget', () => {
-  it('the delay is the 95th percentile of a uniform delay within the interval', () => {
-    const plan = planBudget({ fares: 20_000, delaySeconds: 300 })
-
-    expect(plan.intervalSeconds).toBeCloseTo(315.789, 3)
-    expect(plan.requestsPerSecond).toBeCloseTo(63.333, 3)
-    expect(plan.withLanesRequestsPerSecond).toBeCloseTo(105.556, 3)
-    expect(plan.p50Seconds).toBeCloseTo(157.895, 3)
-    expect(plan.p95Seconds).toBe(300)
-  })
-
   it('equal fares have the delays of the plan at the budget of the plan', () => {
     const { requestsPerSecond, p50Seconds } = planBudget({ fares: 600, delaySeconds: 95 })
 
@@ -54,10 +44,5 @@ describe('the plan of a budget', () => {
 
     expect(expected?.p50Seconds).toBeCloseTo(delays[4_500] ?? 0, 0)
     expect(expected?.p95Seconds).toBeCloseTo(delays[8_550] ?? 0, 0)
-  })
-
-  it('fares without expected changes have no delay', () => {
-    expect(expectedDelays([], 5)).toBeNull()
-    expect(budgetFor([], 60)).toBeNull()
   })
 })

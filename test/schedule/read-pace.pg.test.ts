@@ -1,9 +1,8 @@
 import { expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
-import { budgetFor, expectedDelays, readFareGroups } from '../../src/schedule/budget.ts'
 import { changeQueues, follow } from '../../src/schedule/queues.ts'
-import { expectedCheck, readFareTurns, readOwnPaces } from '../../src/schedule/turn-shapes.ts'
+import { readFareTurns, readOwnPaces } from '../../src/schedule/turn-shapes.ts'
 import { it } from '../support/test-database.ts'
 import { type NewFare, trackFares } from './schedule-fixtures.ts'
 
@@ -63,20 +62,6 @@ it('the pace of a reseller follows from its part, its minimum interval and its l
   expect([await read(own), await read(slow), await read(asked)]).toEqual([4, 40, 4])
 })
 
-it('the next check of a fare is its turn or what makes it urgent, whichever comes first', () => {
-  const now = new Date()
-  const row = {
-    lane: 'max_delay',
-    laneDueAt: new Date(now.getTime() + 60_000),
-    notBefore: now,
-    claimId: null,
-    now,
-  }
-
-  expect(expectedCheck({ ...row, dueSeconds: 30 })?.why).toMatch(/^its turn/)
-  expect(expectedCheck({ ...row, dueSeconds: 90 })?.at).toEqual(row.laneDueAt)
-})
-
 it('the turns of a fare are explained, the next one first', async ({ db }) => {
   const [fare = 0] = await trackFares(db, [
     { resellers: [1, 2], weights: [1, 4], score: 2, vdue: 1 },
@@ -109,20 +94,4 @@ it('the turns of a fare are explained, the next one first', async ({ db }) => {
   expect(turns?.why).toMatch(
     /^about 1\.00 changes a day .*: reseller-1 in 1\.0 s and every 1\.0 s, alone every 4\.0 s \(weight 1, score 2\.00\), reseller-2 in/,
   )
-})
-
-it('the delays of the present fares follow from how often they are checked', async ({ db }) => {
-  await trackFares(db, [...many(30, { score: 1 / 60 }), ...many(10, { score: 1 / 20 })])
-  await sql`update fare_schedule set changes_per_day = 1`.execute(db)
-
-  const groups = await readFareGroups(db, 10)
-
-  expect(groups.map(({ fares }) => fares).sort((a, b) => a - b)).toEqual([10, 30])
-  expect(groups.map(({ changesPerDay }) => changesPerDay).sort((a, b) => a - b)).toEqual([10, 30])
-  const delays = expectedDelays(groups, 1)
-  expect(delays?.p50Seconds).toBeCloseTo(20, 6)
-  expect(delays?.p95Seconds).toBeCloseTo(56, 6)
-  expect(budgetFor(groups, 28)).toBeCloseTo(2, 6)
-  // A check every ten seconds is the most: 95 % within 9.5 s.
-  expect(budgetFor(groups, 9)).toBeNull()
 })

@@ -2,7 +2,6 @@ import { describe, expect } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { release } from '../../src/schedule/claim.ts'
-import { readAllFares } from '../../src/schedule/queues.ts'
 import { it } from '../support/test-database.ts'
 import { complete, dispatch, scheduleOf, trackFares, UNCHANGED } from './schedule-fixtures.ts'
 
@@ -19,21 +18,6 @@ describe('a completed check', () => {
     expect(row.claimId).toBeNull()
     expect(row.notBefore).toBeGreaterThan(35)
     expect(row.notBefore).toBeLessThanOrEqual(41)
-  })
-
-  it('the interval of the watches counts where it is longer', async ({ db }) => {
-    const [short = 0, long = 0] = await trackFares(db, [
-      { minIntervalSeconds: 5 },
-      { minIntervalSeconds: 600 },
-    ])
-
-    await complete(
-      db,
-      [short, long].map((fareId) => ({ fareId, askedAt: ago(0), next: 'normal' })),
-    )
-
-    expect((await scheduleOf(db, short)).notBefore).toBeCloseTo(60, -1)
-    expect((await scheduleOf(db, long)).notBefore).toBeCloseTo(600, -1)
   })
 
   it('a request from a clock that runs ahead delays the next check no longer', async ({ db }) => {
@@ -92,24 +76,6 @@ describe('a completed check', () => {
     expect(await scores(lively)).toBeCloseTo(Math.sqrt(1.1 * 3), 9)
   })
 
-  it('the sum of the scores of a reseller is that of its turns', async ({ db }) => {
-    const fares = await trackFares(db, [{ resellers: [1, 2] }, { resellers: [1] }])
-
-    await complete(
-      db,
-      fares.map((fareId) => ({ fareId, askedAt: ago(0), next: 'normal', rating: UNCHANGED })),
-    )
-
-    const { rows } = await sql`
-      select q.reseller_id as reseller, q.scores - sum(t.score) as more
-        from reseller_queue q join turn t using (reseller_id) group by q.reseller_id, q.scores order by 1
-    `.execute(db)
-    expect(rows).toEqual([
-      { reseller: 1, more: expect.closeTo(0, 9) },
-      { reseller: 2, more: expect.closeTo(0, 9) },
-    ])
-  })
-
   it('a longest delay counts from the request, and is stretched where the part of the reseller shrinks', async ({
     db,
   }) => {
@@ -129,31 +95,6 @@ describe('a completed check', () => {
     expect((await scheduleOf(db, asked)).rate).toBeCloseTo(0.35 / 100, 4)
   })
 
-  it('the earlier of a confirmation and a longest delay counts', async ({ db }) => {
-    const [soon = 0, late = 0] = await trackFares(db, [
-      { maxDelaySeconds: 100 },
-      { maxDelaySeconds: 100 },
-    ])
-
-    await complete(db, [
-      { fareId: soon, askedAt: ago(0), next: { confirmAt: ago(-20) } },
-      { fareId: late, askedAt: ago(0), next: { confirmAt: ago(-200) } },
-    ])
-
-    expect((await scheduleOf(db, soon)).lane).toBe('confirmation')
-    expect((await scheduleOf(db, late)).lane).toBe('max_delay')
-  })
-
-  it('a confirmation is due at the instant that the decision names', async ({ db }) => {
-    const [fare = 0] = await trackFares(db, [{}])
-
-    await complete(db, [{ fareId: fare, askedAt: ago(0), next: { confirmAt: ago(-20) } }])
-
-    const row = await scheduleOf(db, fare)
-    expect(row.lane).toBe('confirmation')
-    expect(row.laneDue).toBeCloseTo(20, -1)
-  })
-
   it('a failure has one early retry, and then the next check by the schedule', async ({ db }) => {
     const [fare = 0] = await trackFares(db, [{}])
     const fail = () => complete(db, [{ fareId: fare, askedAt: ago(0), next: 'retry' }])
@@ -163,22 +104,6 @@ describe('a completed check', () => {
     await fail()
 
     expect((await scheduleOf(db, fare)).lane).toBeNull()
-  })
-
-  it('the earlier of a retry and a longest delay counts', async ({ db }) => {
-    const [asked = 0, seldom = 0] = await trackFares(db, [
-      { maxDelaySeconds: 20 },
-      { maxDelaySeconds: 100 },
-    ])
-    const failed = [asked, seldom].map((fareId) => {
-      return { fareId, askedAt: ago(0), next: 'retry' as const }
-    })
-
-    await complete(db, failed, { requestsPerSecond: 10, minRecheckSeconds: 5 })
-
-    expect((await scheduleOf(db, asked)).lane).toBe('max_delay')
-    expect((await scheduleOf(db, asked)).laneDue).toBeLessThanOrEqual(20)
-    expect((await scheduleOf(db, seldom)).lane).toBe('retry')
   })
 
   it('a check on demand, or one that failed, leaves the estimate, and the next interval begins at the former', async ({
@@ -204,25 +129,6 @@ describe('a completed check', () => {
 
     await check(48, { rating: UNCHANGED })
     expect(await estimate()).toEqual({ changes: 0, days: 0.5 })
-  })
-
-  it('what a check shows is added to the sums of all fares, which decay over thirty days', async ({
-    db,
-  }) => {
-    const [fare = 0] = await trackFares(db, [{}])
-    await sql`
-      update schedule_facts
-         set available_changes = 500, available_exposure = 1000, learned_at = clock_timestamp() - interval '30 days'
-    `.execute(db)
-
-    for (const hours of [24, 0]) {
-      const askedAt = ago(hours * 3_600)
-      await complete(db, [{ fareId: fare, askedAt, next: 'normal', rating: UNCHANGED }])
-    }
-
-    const { rates } = await readAllFares(db)
-    expect(rates.available.changes).toBeCloseTo(500 / Math.E, 2)
-    expect(rates.available.exposure).toBeCloseTo(1 + 1_000 / Math.E, 2)
   })
 })
 

@@ -55,17 +55,6 @@ describe('a closed breaker', () => {
     expect(others.filter(({ open }) => open !== null)).toHaveLength(1)
   })
 
-  it('counts a success as one and a half failures, down to none', () => {
-    const failed = repeated(9, { outcome: 'refused' })
-
-    expect(ended(failed, {}).verify.auth.failures).toBe(7.5)
-    expect(repeated(7, {}, failed).verify.auth.failures).toBe(0)
-  })
-
-  it('is not changed by successes, and then is the same object', () => {
-    expect(repeated(500, {})).toBe(ALL_HEALTHY)
-  })
-
   it('of the credential ignores failures of the server, and of errors counts a refusal as a success', () => {
     const failed = repeated(19, { outcome: 'failed' })
 
@@ -138,18 +127,6 @@ describe('the errors breaker of processes that make 50 calls a second', () => {
   it('stays closed when timeouts end after the upstream has recovered', () => {
     expect(opensOn((second) => second < 9, 60)).toBe(false)
   })
-
-  it('opens on an upstream that hangs', () => {
-    expect(opensOn(() => true, 30)).toBe(true)
-  })
-
-  it('opens on an upstream that answers one of five calls and lets the others time out', () => {
-    expect(opensOn((_second, call) => call % 5 !== 0, 30)).toBe(true)
-  })
-
-  it('stays closed if a tenth of the calls time out', () => {
-    expect(opensOn((_second, call) => call % 10 === 0, 60)).toBe(false)
-  })
 })
 
 /** Leases the probe of verify and applies its end. */
@@ -194,13 +171,6 @@ describe('an open breaker', () => {
     ).not.toBeNull()
   })
 
-  it('of the credential stays open after a probe that says nothing of the credential', () => {
-    for (const outcome of ['failed', 'not_made'] as const) {
-      const { auth } = probed(refused, outcome, NOW + 5_000).verify
-      expect(auth.open).toMatchObject({ cause: '500', probe: null, probeAtMs: NOW + 15_000 })
-    }
-  })
-
   it('ignores all calls except its own probe', () => {
     const leased = withProbe(open, { group: 'verify', probe: 'p1' }, NOW + 5_000)
 
@@ -219,13 +189,6 @@ describe('an open breaker', () => {
     expect([6_000, 24_999, 25_000].map(kindAt)).toEqual(['refused', 'refused', 'probe'])
     // The database's clock was set back by an hour.
     expect(kindAt(-3_600_000)).toBe('probe')
-  })
-
-  it('refuses calls until the later probe if both breakers are open', () => {
-    const both = probed(repeated(10, { outcome: 'refused' }, open), 'failed', NOW + 5_000)
-
-    expect(admissionOf(both, 'verify', NOW + 6_000)).toMatchObject({ kind: 'refused' })
-    expect(admissionOf(both, 'lists', NOW + 6_000)).toEqual({ kind: 'allowed' })
   })
 })
 

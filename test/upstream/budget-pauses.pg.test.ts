@@ -1,10 +1,8 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { type Clock, systemClock } from '../../src/platform/base/clock.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
+import { inTransaction } from '../../src/platform/db/transaction.ts'
 import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slots.ts'
-import { tryTakeSlot } from '../../src/upstream/budget/take-slot.ts'
 import {
   lockThrottle,
   type PauseRequest,
@@ -47,18 +45,6 @@ it('the budget grants no slot during a pause, and fewer after it', async ({ db }
   expect(after.slots[0]?.getTime()).toBe(after.now.getTime())
   // 10 a second times 0.7, five seconds ahead.
   expect(after.slots).toHaveLength(36)
-})
-
-it('the budget recovers completely within half a minute', async ({ db }) => {
-  await applyPause(db, refusal(1_000))
-  await passHealth(db, 1_000)
-  const granted: number[] = []
-  for (let second = 0; second <= 40; second += 10) {
-    granted.push((await reserve(db)).slots.length)
-    await passHealth(db, 10_000)
-  }
-
-  expect(granted).toEqual([36, 50, 51, 51, 51])
 })
 
 it('a pause that is further ahead than the maximum is ignored', async ({ db }) => {
@@ -106,37 +92,4 @@ it('reservations never exceed the budget, with any pauses in between', { timeout
     }),
     { numRuns: 20 },
   )
-})
-
-it('a near slot is taken after waiting for it', async ({ db }) => {
-  const slept: number[] = []
-  const clock: Clock = {
-    now: () => new Date(),
-    sleep: async (ms, signal) => {
-      slept.push(ms)
-      await systemClock.sleep(ms, signal)
-    },
-  }
-  const ask = {
-    requestsPerSecond: 5,
-    lane: true,
-    withinMs: 1_000,
-    clock,
-    signal: new AbortController().signal,
-  }
-  await reserve(db, { rate: 5, wanted: 2 })
-
-  expect((await tryTakeSlot(db, ask))?.isUsable()).toBe(true)
-  expect(slept).toHaveLength(1)
-})
-
-it('no slot is taken if the next one is too far ahead', async ({ db }) => {
-  await reserve(db, { rate: 5, wanted: 8 })
-  const nextSlot = () =>
-    selectOne(sql<{ at: Date }>`select next_slot_at as at from upstream_budget`, db)
-  const before = await nextSlot()
-  const ask = { requestsPerSecond: 5, lane: true, withinMs: 1_000, clock: systemClock }
-
-  expect(await tryTakeSlot(db, { ...ask, signal: new AbortController().signal })).toBeUndefined()
-  expect(await nextSlot()).toEqual(before)
 })

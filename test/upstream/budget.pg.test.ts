@@ -1,5 +1,4 @@
 import { expect } from 'vitest'
-import type { Clock } from '../../src/platform/base/clock.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import {
@@ -8,7 +7,6 @@ import {
   readBudgetLimit,
 } from '../../src/upstream/budget/budget-limit.ts'
 import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slots.ts'
-import { takeSlot } from '../../src/upstream/budget/take-slot.ts'
 import { untilWaiting } from '../platform/db/sessions.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
@@ -28,24 +26,6 @@ function gapsOf(slots: readonly Date[]): number[] {
   return slots.slice(1).map((slot, at) => slot.getTime() - (slots[at]?.getTime() ?? 0))
 }
 
-it('slots are evenly spaced, and the first slot is now', async ({ db }) => {
-  const { slots, now } = await reserve(db, { rate: 4, wanted: 5 })
-
-  expect(slots).toHaveLength(5)
-  expect(gapsOf(slots)).toEqual([250, 250, 250, 250])
-  expect((slots[0]?.getTime() ?? 0) - now.getTime()).toBe(0)
-})
-
-it('unused slots are not saved up', async ({ db }) => {
-  await reserve(db, { rate: 4, wanted: 1 })
-  await passHealth(db, 3_600_000)
-
-  const { slots, now } = await reserve(db, { rate: 4, wanted: 100 })
-
-  expect(slots[0]?.getTime()).toBe(now.getTime())
-  expect(new Set(gapsOf(slots))).toEqual(new Set([250]))
-})
-
 it('no slot is more than five seconds ahead', async ({ db }) => {
   const { slots, now } = await reserve(db, { rate: 10, wanted: 1_000 })
   const more = await reserve(db, { rate: 10, wanted: 1_000 })
@@ -55,32 +35,6 @@ it('no slot is more than five seconds ahead', async ({ db }) => {
     expect(slot.getTime() - more.now.getTime()).toBeLessThanOrEqual(HORIZON_MS + 1)
   }
   expect((slots.at(-1)?.getTime() ?? 0) - now.getTime()).toBe(HORIZON_MS)
-})
-
-it.for([
-  { rate: 4, wanted: 0 },
-  { rate: 0, wanted: 5 },
-  { rate: Number.NaN, wanted: 5 },
-])('no slot is granted for $wanted wanted at a rate of $rate', async (ask, { db }) => {
-  expect((await reserve(db, ask)).slots).toEqual([])
-})
-
-it('a budget of less than one slot a second is paced too', async ({ db }) => {
-  const first = await reserve(db, { rate: 0.1, wanted: 5 })
-  const early = await reserve(db, { rate: 0.1, wanted: 5 })
-  await passHealth(db, 5_000)
-  const second = await reserve(db, { rate: 0.1, wanted: 5 })
-
-  expect([first, early, second].map(({ slots }) => slots.length)).toEqual([1, 0, 1])
-})
-
-it('a change of the rate applies from the next slot on', async ({ db }) => {
-  const slow = await reserve(db, { rate: 1, wanted: 2 })
-  const fast = await reserve(db, { rate: 10, wanted: 3 })
-  const slower = await reserve(db, { rate: 2, wanted: 2 })
-
-  const all = [...slow.slots, ...fast.slots, ...slower.slots]
-  expect(gapsOf(all)).toEqual([1_000, 1_000, 100, 100, 100, 500])
 })
 
 it('lanes take at most 40 % of the budget in the long run, and leave no gap', async ({ db }) => {
@@ -164,45 +118,6 @@ it('several processes that reserve at once never exceed the budget', async ({ da
   const inOrder = times.toSorted((a, b) => a - b).map((ms) => new Date(ms))
   expect(Math.min(...gapsOf(inOrder))).toBeGreaterThanOrEqual(5)
   expect(worstExcess(times, rate)).toBeLessThanOrEqual(1 - rate)
-})
-
-const { signal } = new AbortController()
-
-it('a single call tries again until a slot is free', async ({ db }) => {
-  await reserve(db, { rate: 0.1, wanted: 1 })
-  const waits: number[] = []
-  const clock: Clock = {
-    now: () => new Date(),
-    sleep: async (ms) => {
-      waits.push(ms)
-      await passHealth(db, 1_000)
-    },
-  }
-
-  await takeSlot(db, { requestsPerSecond: 0.1, lane: false, clock, signal })
-
-  // The next slot is ten seconds ahead: five until it can be reserved, and the rest until it comes.
-  const pauses = waits.slice(0, -1)
-  expect(pauses.length).toBeGreaterThanOrEqual(1)
-  expect(new Set(pauses)).toEqual(new Set([1_000]))
-})
-
-it('a single call takes another slot if its own was missed', async ({ db }) => {
-  await reserve(db, { rate: 1, wanted: 3 })
-  let lateMs = 0
-  const sleeps: number[] = []
-  const clock: Clock = {
-    now: () => new Date(Date.now() + lateMs),
-    // The first sleep lasts two seconds longer than requested.
-    sleep: async (ms) => {
-      lateMs += sleeps.length === 0 ? ms + 2_000 : ms
-      sleeps.push(ms)
-    },
-  }
-
-  await takeSlot(db, { requestsPerSecond: 1, lane: false, clock, signal })
-
-  expect(sleeps).toHaveLength(2)
 })
 
 it('a limit widens the spacing of all slots, ends by itself, and never raises the rate', async ({

@@ -3,9 +3,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import type { CircuitBreaker } from '../../src/upstream/breaker/circuit-breaker.ts'
 import { untilWaiting } from '../platform/db/sessions.ts'
 import { collectLog } from '../support/collected-log.ts'
-import { countHints } from '../support/hints.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import {
   breakerOn,
   callThrough,
@@ -75,14 +73,6 @@ describe('a requested pause', () => {
 
     expect(await other.acquirePermit('verify')).toMatchObject({ kind: 'refused', by: 'pause' })
   })
-
-  it('is notified to the other processes', async ({ db, databaseUrl }) => {
-    const hints = await countHints(databaseUrl, 'upstream')
-
-    await callThrough(breakerOn(db), 'limited')
-
-    await until('the hint', () => hints() > 0)
-  })
 })
 
 describe('the auth breaker', () => {
@@ -129,26 +119,6 @@ describe('the errors breaker', () => {
 
     expect(await breakerOn(db).admission('verify')).toMatchObject({ kind: 'refused', by: 'errors' })
   })
-
-  it('counts the successes of processes without failures', async ({ db }) => {
-    const clock = movedClock()
-    const [healthy, failing] = [breakerOn(db, { clock }), breakerOn(db, { clock })]
-    await callThrough(healthy, 'good')
-    await burst(failing, times(19, 'timeout'))
-    await failing.close()
-    clock.move(1_000)
-    // It reads the state again, sees the failures, and reports its own successes.
-    await healthy.acquirePermit('verify')
-    await burst(healthy, times(10, 'good'))
-    await healthy.close()
-
-    const third = breakerOn(db)
-    await burst(third, times(5, 'timeout'))
-    await third.close()
-
-    // 19 failures, less ten times one and a half, and five more.
-    expect(await stateOf(db, 'verify', 'errors')).toMatchObject({ open: null, failures: 9 })
-  })
 })
 
 async function openErrors(db: Db): Promise<void> {
@@ -176,18 +146,6 @@ describe('an open breaker', () => {
 
     const permits = (await Promise.all(asked)).filter(({ kind }) => kind === 'permit')
     expect(permits).toHaveLength(1)
-  })
-
-  it('closes for all processes after a successful probe, and is logged', async ({ db }) => {
-    await openErrors(db)
-    await passHealth(db, 5_000)
-    const { log, lines } = collectLog()
-
-    await callThrough(breakerOn(db, { log }), 'good')
-
-    expect((await breakerOn(db).acquirePermit('verify')).kind).toBe('permit')
-    expect((await stateOf(db, 'verify', 'errors')).closedAtMs).not.toBeNull()
-    expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['upstream breaker closed'])
   })
 
   it('gives the probe of a dead process to another one, and ignores a late report', async ({
@@ -225,21 +183,5 @@ describe('while all calls succeed, a process', () => {
     expect(queries.mock.calls.length).toBeGreaterThan(0)
     expect(await written(db)).toBe(before)
     expect(await stateOf(db, 'verify', 'errors')).toEqual(HEALTHY)
-  })
-
-  it('uses its last reading while the database is unavailable', async ({ database }) => {
-    const clock = movedClock()
-    const breaker = breakerOn(database.db, { clock })
-    await callThrough(breaker, 'good')
-    const unavailable = vi
-      .spyOn(database.pool, 'connect')
-      .mockRejectedValue(new Error('unavailable') as never)
-    clock.move(10_000)
-
-    const permit = await breaker.acquirePermit('verify')
-    await breaker.report('verify', ENDS.unauthorized, permitOf())
-
-    expect(permit.kind).toBe('permit')
-    unavailable.mockRestore()
   })
 })

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { conditionsOf, validatorsOf } from '../../src/upstream/lists/fetch-route-list.ts'
-import { fetchList } from '../support/fetch-list.ts'
 import { type Answer, answering, json } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
 import { ROUTES, readAll } from './routes-fixture.ts'
@@ -28,15 +27,6 @@ const always304: Answer = (_request, response) => {
   response.end()
 }
 
-it('a list has the validators exactly as received, including a weak tag', async () => {
-  await using server = await answering(json(BODY, { etag: 'W/"a,b"', 'last-modified': DATE }))
-  await using fixture = clientOf(server.url)
-
-  const body = await fetchList(fixture.client, 'routes', { signal })
-
-  expect(body.validators).toEqual({ etag: 'W/"a,b"', lastModified: DATE })
-})
-
 it.each([
   ['its tag', { etag: ETAG, lastModified: null }],
   ['its date', { etag: null, lastModified: DATE }],
@@ -62,15 +52,6 @@ it('a changed list is fetched with its new validators', async () => {
   expect((await readAll(body?.chunks ?? [])).routes).toEqual(ROUTES)
 })
 
-it('the list itself is requested without validators', async () => {
-  await using server = await answering(versioned)
-  await using fixture = clientOf(server.url)
-
-  const body = await fixture.client.fetchRouteListIfModified('routes', { signal, validators: NONE })
-
-  expect(body?.bytes).toBe(BODY.length)
-})
-
 it('an unrequested 304 is refused', async () => {
   await using server = await answering(always304)
   await using fixture = clientOf(server.url)
@@ -78,23 +59,6 @@ it('an unrequested 304 is refused', async () => {
   const call = fixture.client.fetchRouteListIfModified('routes', { signal, validators: NONE })
 
   await expect(call).rejects.toMatchObject({ code: 'upstream.contract_violation', status: 304 })
-})
-
-it('the client keeps its connections after a 304', async () => {
-  const ports = new Set<number | undefined>()
-  await using server = await answering((request, response) => {
-    ports.add(request.socket.remotePort)
-    always304(request, response)
-  })
-  await using fixture = clientOf(server.url)
-  const validators = { etag: ETAG, lastModified: null }
-
-  for (let i = 0; i < 8; i += 1) {
-    await fixture.client.fetchRouteListIfModified('routes', { signal, validators })
-  }
-
-  // A call that begins as the last one ends may find its connection still in use.
-  expect(ports.size).toBeLessThanOrEqual(2)
 })
 
 it.each([

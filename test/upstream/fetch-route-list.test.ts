@@ -1,39 +1,13 @@
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { fetchList } from '../support/fetch-list.ts'
-import { listenLocally } from '../support/local-server.ts'
 import { answering, json } from './answering-server.ts'
-import { CANARY, clientOf } from './client-fixture.ts'
+import { clientOf } from './client-fixture.ts'
 import { ROUTES } from './routes-fixture.ts'
 
 const BODY = JSON.stringify(ROUTES)
 const { signal } = new AbortController()
-
-it('each list is requested at its own path, below the path of the base URL', async () => {
-  await using server = await answering(json(BODY))
-  await using fixture = clientOf(`${server.url}/fares/`, { accessToken: undefined })
-
-  await fixture.pull('routes')
-  await fixture.pull('with-availability')
-
-  expect(server.requests).toEqual([
-    '/fares/api/v1/data/routes',
-    '/fares/api/v1/data/routes/with-availability',
-  ])
-})
-
-it('the access token arrives unchanged as a query parameter', async () => {
-  await using server = await answering(json(BODY))
-  await using fixture = clientOf(server.url)
-
-  await fixture.pull()
-
-  const sent = new URL(server.requests[0] ?? '', server.url)
-  expect(sent.searchParams.get('accessToken')).toBe(CANARY)
-  expect(server.requests).toHaveLength(1)
-})
 
 it('the hash covers the decoded bytes, so a compressed list has the same hash', async () => {
   await using plain = await answering(json(BODY))
@@ -47,23 +21,6 @@ it('the hash covers the decoded bytes, so a compressed list has the same hash', 
   const hash = createHash('sha256').update(BODY).digest('hex')
   expect([first.contentHash, second.contentHash]).toEqual([hash, hash])
   expect([first.bytes, second.bytes]).toEqual([BODY.length, BODY.length])
-})
-
-it('the progress callback receives the number of bytes as they arrive', async () => {
-  const padded = `[${' '.repeat(3_000_000)}]`
-  await using server = await answering(json(padded))
-  await using fixture = clientOf(server.url)
-  const progress: number[] = []
-
-  const body = await fetchList(fixture.client, 'routes', {
-    signal,
-    onProgress: (bytes) => progress.push(bytes),
-  })
-
-  expect(progress.length).toBeGreaterThan(2)
-  expect(progress).toEqual(progress.toSorted((a, b) => a - b))
-  expect(progress.at(-1)).toBe(padded.length)
-  expect(Buffer.concat(body.chunks).toString()).toBe(padded)
 })
 
 it('every call is reported once, with its outcome', async () => {
@@ -112,20 +69,5 @@ it('the wait that a 429 asks for is computed with the clock of the answer', asyn
   await expect(fixture.pull()).rejects.toMatchObject({
     code: 'upstream.rate_limited',
     retryAfterMs: 30_000,
-  })
-})
-
-it('a connection that cannot be made fails long before the deadline', async () => {
-  // The server accepts and sends nothing, so TLS never begins.
-  const server = createServer((socket) => socket.on('error', () => undefined))
-  const { port, close } = await listenLocally(server)
-  onTestFinished(close)
-  const limits = { connectTimeoutMs: 100 }
-  await using fixture = clientOf(`https://127.0.0.1:${port}`, { limits })
-
-  await expect(fixture.pull()).rejects.toMatchObject({
-    code: 'upstream.timeout',
-    phase: 'connection',
-    message: 'routes: no complete answer within 100 ms, still waiting for the connection',
   })
 })

@@ -128,22 +128,3 @@ it.each<[string, Answer, object]>([
   expect(createScrub([CANARY])(text)).toBe(text)
   expect(text).not.toContain('CANARY')
 })
-
-it('an aborted probe rejects with the reason of its signal', async () => {
-  await using server = await answering(good)
-  const controller = new AbortController()
-  const reason = new Error('enough')
-  const beforeCall = async () => controller.abort(reason)
-
-  const probing = probe(server.url, { signal: controller.signal, beforeCall })
-
-  await expect(probing).rejects.toBe(reason)
-})
-
-it('an invalid flight id is refused before any call', async () => {
-  await using server = await answering(good)
-
-  await expect(probe(server.url, { flightId: '' })).rejects.toMatchObject({ name: 'QuestionError' })
-
-  expect(server.requests).toEqual([])
-})

@@ -126,40 +126,6 @@ it.each([
   expect([slept, retries]).toEqual([[], []])
 })
 
-it('the first failure is final if no slot is near', async () => {
-  await using server = await answering(status(502))
-  const { fixture, retries } = retryingOn(server.url, { retrySlot: async () => undefined })
-  await using _ = fixture
-
-  await expect(fixture.pull()).rejects.toMatchObject({ message: 'routes: answered 502' })
-
-  expect(server.requests).toHaveLength(1)
-  expect(retries).toEqual([{ endpoint: 'routes', outcome: 'no_slot' }])
-})
-
-it('the first failure is final if the slot passes while the permit is acquired', async () => {
-  await using server = await answering(status(502))
-  const { fixture, retries } = retryingOn(server.url, {
-    retrySlot: async () => aSlot({ usable: false }),
-  })
-  await using _ = fixture
-
-  await fixture.client.verifyFares(question(), { signal })
-
-  expect(server.requests).toHaveLength(1)
-  expect(retries).toEqual([{ endpoint: 'verify', outcome: 'no_slot' }])
-})
-
-it('the first failure is final if the database of the slots is unavailable', async () => {
-  await using server = await answering(status(502))
-  const { fixture } = retryingOn(server.url, {
-    retrySlot: () => Promise.reject(new Error('unavailable')),
-  })
-  await using _ = fixture
-
-  await expect(fixture.pull()).rejects.toMatchObject({ message: 'routes: answered 502' })
-})
-
 const REFUSED: Admission = { kind: 'refused', by: 'errors', untilMs: 0 }
 
 it.each([
@@ -175,33 +141,4 @@ it.each([
 
   expect(server.requests).toHaveLength(1)
   expect(retries).toEqual([])
-})
-
-it('a question is not retried without a function for retry slots', async () => {
-  await using server = await answering(status(503))
-  const { fixture } = retryingOn(server.url, { retrySlot: undefined })
-  await using _ = fixture
-
-  await fixture.client.verifyFares(question(), { signal })
-
-  expect(server.requests).toHaveLength(1)
-})
-
-it('a retry rejects with the reason of a signal that aborts in between', async () => {
-  const abort = new AbortController()
-  await using server = await answering(status(503))
-  const { fixture } = retryingOn(server.url, {
-    clock: {
-      now: () => new Date(),
-      sleep: async (_ms, during) => {
-        abort.abort(new Error('gave up'))
-        during?.throwIfAborted()
-      },
-    },
-  })
-  await using _ = fixture
-
-  const asked = fixture.client.verifyFares(question(), { signal: abort.signal })
-
-  await expect(asked).rejects.toThrow('gave up')
 })

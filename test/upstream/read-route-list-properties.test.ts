@@ -104,12 +104,3 @@ it('a list that was cut off anywhere is rejected', async () => {
     { numRuns: 300 },
   )
 })
-
-it('every beginning of one list is rejected', async () => {
-  const bytes = Buffer.from(JSON.stringify(ROUTES))
-
-  for (let length = 0; length < bytes.length; length += 1) {
-    const reading = readAll([bytes.subarray(0, length)], { sliceBytes: 60 })
-    await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
-  }
-})

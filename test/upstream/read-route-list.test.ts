@@ -41,18 +41,6 @@ it('a repeated place becomes one object', async () => {
   expect(routes[1]?.departure).toBe(routes[0]?.destination)
 })
 
-it.each(['iata', 'city', 'country'])(
-  'both versions of a place are kept if its %s differs within one list',
-  async (attribute) => {
-    const one = { departure: place('1'), destination: place('2') }
-    const other = { departure: place('1', { [attribute]: 'other' }), destination: place('2') }
-
-    const { routes } = await readAll(JSON.stringify([one, other, one]))
-
-    expect(routes).toEqual([one, other, one])
-  },
-)
-
 it('a list that gives one place a seventeenth spelling is rejected', async () => {
   const spelled = (count: number) =>
     Array.from({ length: count }, (_, at) => elementWith(place('1', { city: `Palma ${at}` })))
@@ -62,21 +50,6 @@ it('a list that gives one place a seventeenth spelling is rejected', async () =>
 
   expect(new Set(routes.map(({ departure }) => departure)).size).toBe(16)
   await expect(reading).rejects.toThrow('element 32 gives a place its spelling number 17')
-  await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
-})
-
-it('a list of more than 100,000 places is rejected', async () => {
-  const body = (count: number) => {
-    const ends = Array.from({ length: count }, (_, at) => elementWith({ id: at + 3, iata: 'X' }))
-    return `[${ends.join()}]`
-  }
-
-  // Each departure is a place, and so is the destination of all.
-  const { slices } = await readAll(body(99_999))
-  const reading = readAll(body(100_000))
-
-  expect(slices.reduce((sum, slice) => sum + slice.routes.length, 0)).toBe(99_999)
-  await expect(reading).rejects.toThrow('element 99999: there are over 100000 places')
   await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
 })
 
@@ -98,57 +71,6 @@ it.each([
   expect(routes[1]?.departure.id).toBe(id)
 })
 
-it('ids sent as numbers are counted', async () => {
-  const long = elementWith({ ...place('ID') }).replace('"ID"', '9007199254740993')
-
-  const counts = await countsOf(`[${elementWith({ ...place(''), id: 7 })},${long}]`)
-
-  expect(counts).toEqual({ ...NO_COUNTS, numericIds: 2 })
-})
-
-it.each([
-  ['true', 'neither text nor a whole number'],
-  ['9007199254740993.5', 'neither text nor a whole number'],
-  ['9'.repeat(201), 'neither text nor a whole number'],
-  ['""', 'empty'],
-  ['"a\\u0000"', 'not clean text'],
-  [`"${'a'.repeat(201)}"`, 'not clean text'],
-])('a list with the id %s is rejected', async (sent, message) => {
-  const element = elementWith({ ...place('ID') }).replace('"ID"', sent)
-
-  const reading = readAll(`[${elementWith(place('8'))},${element}]`)
-
-  await expect(reading).rejects.toThrow(`element 1: departure.id is ${message}`)
-  await expect(reading).rejects.toBeInstanceOf(UpstreamContractError)
-})
-
-it.each([
-  ['[1]', 'element 0 is not an object'],
-  ['[[]]', 'element 0: departure is missing'],
-  ['[{}]', 'element 0: departure is missing'],
-  ['[{"departure":null}]', 'element 0: departure is not an object'],
-  ['[{"departure":{"iata":"PMI"}}]', 'element 0: departure.id is missing'],
-  ['[{"departure":{"id":1}}]', 'element 0: destination is missing'],
-  ['[{"departure":{"id":1},"destination":"PMI"}]', 'element 0: destination is not an object'],
-  ['[{"__proto__":{"departure":{"id":1},"destination":{"id":2}}}]', 'departure is missing'],
-  ['[,]', 'elements 0 to 1 (bytes 1 to 2) are not JSON'],
-  ['[{"a":01}]', 'are not JSON'],
-  ['[{"a":1]', 'the list ends early, in element 0'],
-  ['[}', 'the list is closed by another bracket'],
-  ['[]]', 'the list is followed by other content at byte 2'],
-  ['[],', 'the list is followed by other content at byte 2'],
-  ['[', 'the list ends early, in element 0, byte 1'],
-])('the body %s is rejected', async (body, message) => {
-  await expect(readAll(body)).rejects.toThrow(message)
-  await expect(readAll(body)).rejects.toBeInstanceOf(UpstreamContractError)
-})
-
-it('an extra comma at the end of a slice is rejected', async () => {
-  const body = `[${elementWith(place('1'))},]`
-
-  await expect(readAll(body, { sliceBytes: 50 })).rejects.toThrow('are not JSON')
-})
-
 it('a byte order mark at the beginning of a slice is rejected', async () => {
   const element = elementWith(place('1'))
 
@@ -165,13 +87,6 @@ it('an error names the elements and bytes at fault', async () => {
 
   const bytes = `bytes ${from} to ${from + element.length + 4}`
   await expect(reading).rejects.toThrow(`elements 1 to 2 (${bytes}) are not JSON`)
-})
-
-it('bytes that are not UTF-8 are rejected', async () => {
-  const body = Buffer.from(JSON.stringify([route('ID', '2')]))
-  body[body.indexOf('ID')] = 0xff
-
-  await expect(readAll([body])).rejects.toThrow('elements 0 to 0 (bytes 1 to 143) are not UTF-8')
 })
 
 it('an error does not quote the body', async () => {
@@ -218,13 +133,6 @@ it('the attributes of a place are one spelling, without white space around them,
   expect(routes[1]?.departure).toBe(routes[0]?.departure)
 })
 
-it.each(['مطار', '🛫🛬', '\u202eABC', '<script>', '=1+1', "'; drop table"])(
-  'the attribute %j stays unchanged',
-  async (city) => {
-    expect(await departureOf(place('1', { city }))).toEqual(place('1', { city }))
-  },
-)
-
 it('unknown fields are dropped and counted', async () => {
   const sent = `[{"x":1,"__proto__":{},"departure":{"id":1,"lat":2,"constructor":3},"destination":{"id":2}}]`
 
@@ -235,13 +143,6 @@ it('unknown fields are dropped and counted', async () => {
   expect(await countsOf(sent)).toMatchObject({ unknownFields: 4, numericIds: 2, blankTexts: 6 })
 })
 
-it('a route from a place to itself is kept and counted', async () => {
-  const body = JSON.stringify([route('1', '1'), route('1', '2')])
-
-  expect((await readAll(body)).routes).toEqual([route('1', '1'), route('1', '2')])
-  expect(await countsOf(body)).toEqual({ ...NO_COUNTS, selfRoutes: 1 })
-})
-
 it.each([
   [{ maxElements: 2 }, 'the list is over 2 elements'],
   [{ maxElementBytes: 100 }, 'element 0 is over 100 bytes'],
@@ -250,15 +151,6 @@ it.each([
 
   await expect(reading).rejects.toThrow(message)
   await expect(reading).rejects.toBeInstanceOf(UpstreamTooLargeError)
-})
-
-it('a list that just fits its caps is read', async () => {
-  const body = JSON.stringify(ROUTES)
-  const maxElementBytes = JSON.stringify(ROUTES[0]).length
-
-  const { routes } = await readAll(body, { maxElements: 3, maxElementBytes, maxDepth: 3 })
-
-  expect(routes).toEqual(ROUTES)
 })
 
 it('the reader yields to the event loop between slices', async () => {

@@ -54,26 +54,6 @@ it('an answer that follows the interface counts nothing', async () => {
   expect(await counted('verify', '{"1234":{"available":false}}')).toEqual([])
 })
 
-it('a list that is read twice is counted once', async () => {
-  const body = list(elementWith(place('2')))
-
-  const found = await counted('routes', body, { readings: 2 })
-
-  expect(found).toMatchObject([{ anomaly: 'self_routes', value: 1 }])
-})
-
-it('every label begins at 0, and there are no other labels', async () => {
-  const metrics = createMetrics()
-
-  anomalyCounter(metrics)
-
-  const { values } = await metrics.contractAnomalies.get()
-  const all = Object.entries(ANOMALIES).flatMap(([endpoint, names]) =>
-    names.map((anomaly) => ({ labels: { endpoint, anomaly }, value: 0 })),
-  )
-  expect(values).toEqual(all)
-})
-
 it('the table of docs/reference/upstream.md lists exactly the anomalies of the code', () => {
   const page = readFileSync(
     path.join(import.meta.dirname, '../../docs/reference/upstream.md'),

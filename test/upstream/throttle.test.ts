@@ -53,14 +53,6 @@ describe('a pause', () => {
     expect(again.pausedUntilMs).toBe(first.pausedUntilMs)
     expect(again.pausesInRow).toBe(1)
   })
-
-  it('from before the clock was set back has no effect', () => {
-    const paused = throttled(UNTOUCHED, named(30_000), NOW)
-
-    expect(isPaused(paused, NOW + 29_999)).toBe(true)
-    expect(isPaused(paused, NOW + 30_000)).toBe(false)
-    expect(isPaused(paused, NOW - 3_600_000)).toBe(false)
-  })
 })
 
 describe('the share of the budget', () => {
@@ -78,12 +70,6 @@ describe('the share of the budget', () => {
     expect(next.share).toBeLessThan(0.52)
   })
 
-  it('is lowered by a refusal after the clock was set back', () => {
-    const ahead = throttled(UNTOUCHED, named(1_000), NOW + 3_600_000)
-
-    expect(throttled(ahead, { ...unnamed, madeAtMs: NOW - 300 }, NOW).share).toBeCloseTo(0.49)
-  })
-
   it('returns to the refused rate, stays there for some seconds, then climbs to the whole budget', () => {
     const state = { share: 0.35, recoversFromMs: NOW }
     const after = (seconds: number) => shareAt(state, NOW + seconds * 1000)
@@ -92,15 +78,6 @@ describe('the share of the budget', () => {
     expect(
       [0, 5, 10, 13, 16, 20, 30, 34, 1_000].map(after).map((share) => share.toFixed(2)),
     ).toEqual(['0.35', '0.46', '0.50', '0.50', '0.50', '0.52', '0.80', '1.00', '1.00'])
-  })
-
-  it('is not lowered by a pause that a 503 asked for', () => {
-    const lowered = throttled(UNTOUCHED, named(1_000), NOW)
-    const unavailable = { ...named(5_000), lowersBudget: false }
-    const paused = throttled(lowered, unavailable, NOW + 6_000)
-
-    expect(paused.share).toBeGreaterThan(0.7)
-    expect(shareAt(paused, NOW + 11_000)).toBeCloseTo(paused.share)
   })
 
   it('is always above 0 and at most 1, and no pause is too long or shortened', () => {

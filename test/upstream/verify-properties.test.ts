@@ -118,15 +118,3 @@ it('the parser never throws, and reads only bytes that say so as unavailable', (
     { numRuns: 3_000 },
   )
 })
-
-it('an unavailable flight is found among any other ids', () => {
-  fc.assert(
-    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (others) => {
-      const body = JSON.stringify({ ...others, [ID]: { available: false } })
-
-      const answer = readVerifyAnswer([Buffer.from(body)], question(), scrub)
-
-      expect(answer.outbound).toMatchObject({ kind: 'unavailable' })
-    }),
-  )
-})

@@ -56,23 +56,6 @@ it('a slot is discarded after a sleep that lasted too long', async () => {
   expect(await waitForSlot(slotIn(500), { ...SURE, clock })).toBeUndefined()
 })
 
-it('a slot beyond the horizon is discarded without waiting', async () => {
-  const clock = clockAt(NOW)
-
-  expect(await waitForSlot(slotIn(600_000), { ...SURE, clock })).toBeUndefined()
-  expect(clock.slept).toEqual([])
-})
-
-it('each call of isUsable compares the slot with the present time', async () => {
-  const clock = clockAt(NOW)
-  const slot = await waitForSlot(slotIn(500), { ...SURE, clock })
-
-  await clock.sleep(1_000)
-  expect(slot?.isUsable()).toBe(true)
-  await clock.sleep(1)
-  expect(slot?.isUsable()).toBe(false)
-})
-
 it.each([
   [200, true],
   [1_001, false],
@@ -90,10 +73,3 @@ it.each([
     expect(clock.slept).toEqual([ms, 400])
   },
 )
-
-it('a signal that has already aborted rejects with its reason', async () => {
-  const reason = new Error('gave up')
-  const options = { ...SURE, clock: clockAt(NOW), signal: AbortSignal.abort(reason) }
-
-  await expect(waitForSlot(slotIn(0), options)).rejects.toBe(reason)
-})

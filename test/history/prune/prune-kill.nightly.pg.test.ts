@@ -1,6 +1,4 @@
 import { describe, expect } from 'vitest'
-import { openPlace } from '../../../src/history/export-place.ts'
-import { pruneHistory } from '../../../src/history/prune-history.ts'
 import { type Db, type RawBuilder, sql } from '../../../src/platform/db/database.ts'
 import { selectOne } from '../../../src/platform/db/transaction.ts'
 import { aWorld } from '../../cli/operator-fixtures.ts'
@@ -9,7 +7,6 @@ import { runFarewatch, startInTest } from '../../support/child-process.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
 import {
-  DAY,
   exportAll,
   exportedRows,
   routesAsOf,
@@ -98,56 +95,4 @@ describe('a prune whose process is killed', () => {
       if (moved) expect(meanwhile).toEqual(await shownRows(db))
     })
   }
-
-  it('records that are written meanwhile stay, and their numbers stay dense', async ({
-    database,
-  }) => {
-    const { db } = database
-    await seedHistory(db)
-    const before = await storedRows(db)
-    const to = await temporaryDirectory()
-    await exportAll(database, to)
-    const over = new AbortController()
-    const write = async () => {
-      let written = 0
-      while (!over.signal.aborted || written < 50) {
-        await db.transaction().execute(async (tx) => {
-          const { seq } = await selectOne(
-            sql<{
-              seq: number
-            }>`update feed_head set last_seq = last_seq + 1 where feed = 'availability' returning last_seq as seq`,
-            tx,
-          )
-          await sql`
-            with change as (
-              insert into availability_change (seq, kind, tracked_fare_id, before, after, detected_at, provenance)
-              values (${seq}, 'price_changed', 1, '{}', '{}', clock_timestamp(), '{}')
-              returning id),
-            feed as (update reseller set last_seq = last_seq + 1 where id = 1 returning last_seq)
-            insert into watch_change (reseller_id, seq, watch_id, reference, change_id)
-            select 1, feed.last_seq, uuidv7(), 'A', change.id from change, feed
-          `.execute(tx)
-        })
-        written += 1
-      }
-      return written
-    }
-    const writing = write()
-    const place = await openPlace(to)
-    const { deleted } = await pruneHistory(db, { before: DAY('2026-06-01'), place })
-    over.abort()
-    const written = await writing
-
-    const gone = without(before, await storedRows(db))
-    expect(Object.values(gone).flat().length).toBe(deleted)
-    expect(without(gone, await exportedRows(to))).toEqual(NONE)
-    const { rows } = await sql<{ isDense: boolean; added: number }>`
-      select h.last_seq - h.first_seq + 1 = count(*) and min(c.seq) = h.first_seq as "isDense",
-             count(*) filter (where c.kind = 'price_changed' and c.before = '{}') as added
-        from feed_head h, availability_change c
-       where h.feed = 'availability'
-       group by h.first_seq, h.last_seq
-    `.execute(db)
-    expect(rows).toEqual([{ isDense: true, added: written }])
-  })
 })

@@ -94,28 +94,6 @@ describe('a prune', () => {
     expect(await prune(db, to)).toEqual({ ...result, deleted: 0 })
   })
 
-  it('goes on from the runs of an export with a state', async ({ database }) => {
-    const { db } = database
-    await seedHistory(db)
-    const folder = await temporaryDirectory()
-    const to = path.join(folder, 'runs')
-    await exportAll(database, to, path.join(folder, 'state.json'))
-    await sql`update fare_belief_version set written_in = pg_current_xact_id() where valid_to < '2026-05-15'`.execute(
-      db,
-    )
-
-    await expect(prune(db, to)).rejects.toThrow(
-      /runs has route_history up to \d+, and rows up to \d+ would be deleted: run "bin\/farewatch export all watch_changes"/,
-    )
-    await exportAll(database, to, path.join(folder, 'state.json'))
-    const before = await storedRows(db)
-    await prune(db, to)
-
-    const gone = without(before, await storedRows(db))
-    expect(gone.fare_history).toHaveLength(8)
-    expect(Object.values(without(gone, await exportedRows(to))).flat()).toEqual([])
-  })
-
   it('keeps the records that an endpoint still needs, and the changes that they cite', async ({
     database,
   }) => {
@@ -146,37 +124,6 @@ describe('a prune', () => {
              (select min(seq) from watch_change where reseller_id = 2) > 5 as "benIsPruned"
     `.execute(db)
     expect(first).toEqual([{ first: 4, min: 4, benIsPruned: true }])
-  })
-
-  it('keeps what an endpoint has not read', async ({ database }) => {
-    const { db } = database
-    const { endpoint, to } = await exported(database)
-    await sql`update webhook_endpoint set cursor_seq = 2`.execute(db)
-
-    const { needs } = await prune(db, to)
-
-    expect(needs).toEqual([{ reseller: 'ana', endpointId: endpoint, seq: 3 }])
-    const { rows } =
-      await sql`select min(seq) as first from watch_change where reseller_id = 1`.execute(db)
-    expect(rows).toEqual([{ first: 3 }])
-  })
-
-  it('computes the missing days before its date alone, and reports its progress', async ({
-    database,
-  }) => {
-    const { db } = database
-    const { to } = await exported(database)
-    await sql`delete from daily_rollup where day = '2026-06-15'`.execute(db)
-    const steps: string[] = []
-
-    const args = { before: DAY(FLOOR), place: await openPlace(to) }
-    await pruneHistory(db, args, { onProgress: (step) => void steps.push(step) })
-
-    expect(steps.filter((step) => step.startsWith('computing'))).toEqual([
-      'computing the tables of 2026-05-31, 1 of 1',
-    ])
-    expect(steps).toContain('comparing route_history.parquet with its hash')
-    expect(steps.at(-1)).toMatch(/^deleting the rows: \d+ of them are deleted$/)
   })
 
   it('refuses an export that lacks a table, or of which a file is missing or changed, and deletes nothing', async ({

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, onTestFinished } from 'vitest'
-import { rollUpDays } from '../../../src/history/roll-up-days.ts'
 import { type Db, sql } from '../../../src/platform/db/database.ts'
 import { createReseller } from '../../../src/resellers/resellers.ts'
 import { aWorld, inWorld } from '../../cli/operator-fixtures.ts'
@@ -81,29 +80,6 @@ describe('after a prune', () => {
     ])
   })
 
-  it('SQL raises an error about archived numbers where it asks whether they are kept', async ({
-    db,
-  }) => {
-    const ask = (after: number) =>
-      sql`select seq from farewatch.route_changes where seq > ${after} and farewatch.assert_kept('route_changes', ${after}::bigint)`.execute(
-        db,
-      )
-
-    await expect(ask(3)).rejects.toThrow(
-      'the records of "route_changes" before number 5 are archived',
-    )
-    expect((await ask(4)).rows).toEqual([])
-  })
-
-  it('one function of SQL says since when a view is complete', async ({ db }) => {
-    const { rows } = await sql`
-      select farewatch.history_floor() = '2026-06-01T00:00Z' as histories, farewatch.history_floor('watch_changes') = farewatch.history_floor() as own,
-             farewatch.history_floor('places') as present
-    `.execute(db)
-
-    expect(rows).toEqual([{ histories: true, own: true, present: null }])
-  })
-
   it('commands about what is archived are refused with the floor, and bad dates too', async ({
     databaseUrl,
   }) => {
@@ -129,20 +105,5 @@ describe('after a prune', () => {
       ])
       expect([command, exit]).not.toEqual([command, 0])
     }
-  })
-
-  it('days before the floor are not rolled up again', async ({ db }) => {
-    await sql`
-      insert into sync_run (list, status, baseline, started_at, fetched_at, finished_at)
-      select 'routes', 'applied', true, at, at, at from (select '2026-05-20T06:00Z'::timestamptz as at) r
-    `.execute(db)
-    await sql`
-      insert into daily_rollup (day, computed_at)
-      select d::date, clock_timestamp() from generate_series('2026-06-02'::timestamptz, clock_timestamp(), '1 day') d
-    `.execute(db)
-
-    expect(await rollUpDays(db)).toBe(1)
-    const { rows } = await sql`select min(day)::text as day from daily_rollup`.execute(db)
-    expect(rows).toEqual([{ day: '2026-06-01' }])
   })
 })

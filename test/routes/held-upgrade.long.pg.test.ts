@@ -59,15 +59,3 @@ it('of the held runs of several reviews, the newest list stays with those that a
     ...[{ status: 'held' }, { status: 'held' }],
   ])
 })
-
-it('a rejection is remembered after lists that were accepted together', async () => {
-  const db = await upgraded([
-    ['routes', 'applied', null],
-    ['routes', 'dropped', 2, 'agreed', 4],
-    ['routes', 'dropped', 2, 'agreed', 4],
-    ['routes', 'applied', 2],
-    ['routes', 'dropped', 5, 'rejected'],
-  ])
-
-  expect(await heldLists(db)).toEqual([['routes', 5, 1, new Date(Date.UTC(2026, 0, 1, 4))]])
-})
