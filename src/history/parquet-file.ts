@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer'
 import { type ExportColumn, ExportError, type ExportType } from './public-tables.ts'
 
@@ -110,7 +111,11 @@ class StreamWriter extends ByteWriter {
   }
 }
 
-/** Writes a chunk, and waits while its reader is behind. */
+/** Writes a chunk, and waits while its reader is behind. Throws if the reader leaves. */
 export async function writeTo(out: Writable, chunk: string | Buffer): Promise<void> {
-  if (!out.write(chunk)) await once(out, 'drain')
+  if (out.write(chunk)) return
+  const waiting = new AbortController()
+  const { signal } = waiting
+  const drained = Promise.race([once(out, 'drain', { signal }), finished(out, { signal })])
+  await drained.finally(() => waiting.abort())
 }

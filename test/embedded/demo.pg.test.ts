@@ -88,7 +88,7 @@ describe('the watches of the demo', () => {
     await importWatchList(db, { resellerId, source: rowsOf('a test', rows) })
     await deleteWatches(db, { resellerId, list: 'demo', references: [deleted] })
 
-    expect(await seedDemoWatches(db, world, later(60))).toBe(41)
+    expect(await seedDemoWatches(db, world, later(60))).toBe(40)
 
     const after = await watched(db)
     expect([...after.keys()]).toEqual(expect.arrayContaining([edited, limited, 'own']))
