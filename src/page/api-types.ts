@@ -31,6 +31,7 @@ export interface Answers {
   'GET /vocabulary': Vocabulary
   'GET /webhook-endpoints': WebhookEndpointPage
   'POST /webhook-endpoints': WebhookEndpointWithSecret
+  'GET /all-webhook-endpoints': WebhookEndpointPage
   'GET /webhook-endpoints/{}': WebhookEndpoint
   'PATCH /webhook-endpoints/{}': WebhookEndpoint
   'DELETE /webhook-endpoints/{}': null
@@ -1861,6 +1862,7 @@ export type Status = {
       readonly reseller: string
       readonly reason: string | null
       readonly failingSince: string | null
+      readonly forHours: boolean
     }[]
   }
   readonly contradicted: {
@@ -2209,6 +2211,7 @@ export type WebhookDisabledEvent = {
 
 export type WebhookEndpoint = {
   readonly id: string
+  readonly reseller: string
   readonly format: string
   readonly target: string
   readonly description: string
@@ -2242,6 +2245,7 @@ export type WebhookEndpointPage = {
 
 export type WebhookEndpointWithSecret = {
   readonly id: string
+  readonly reseller: string
   readonly format: string
   readonly target: string
   readonly description: string
