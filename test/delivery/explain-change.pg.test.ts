@@ -1,8 +1,10 @@
 import { expect } from 'vitest'
+import { explanationText } from '../../src/cli/commands/explain.ts'
 import { explainChange } from '../../src/delivery/operations/explain-operations.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { ago } from '../api/reseller-calls.ts'
 import { available, record, trackFare, watchFare } from '../fares/fare-fixtures.ts'
+import { asSent } from '../support/as-sent.ts'
 import { it } from '../support/test-database.ts'
 import { addEndpoint, fanOutAll } from './delivery-fixtures.ts'
 
@@ -64,4 +66,24 @@ it('a record is explained by the filter of one endpoint and the digest of anothe
     { endpointId: all, step: 'pending', filters: [], waitsForDigest: true, attemptCount: 0 },
   ])
   expect(dead.endpoints).toMatchObject([{ step: 'filtered' }, { step: 'dead' }])
+})
+
+it('an explanation is sentences, and those of another reseller are not in it', async ({ db }) => {
+  const { resellerId, fareId } = await rises(db)
+  await sql`update watch set paused_at = clock_timestamp() where reference = 'any'`.execute(db)
+  for (const minutes of [2, 1]) await record(db, fareId, ago(minutes), available('90.00'))
+  await watchFare(db, 'ana', fareId, { reference: 'new' })
+  const benId = await watchFare(db, 'ben', await trackFare(db, { flightId: 'F2' }))
+  const lines = async (seq: number, id: number) =>
+    explanationText(asSent(await explained(db, { seq, resellerId: id }))).split('\n')
+
+  expect((await lines(4, resellerId)).slice(1)).toMatchObject([
+    expect.stringMatching(/ any: no record: it was paused at 20/),
+    expect.stringMatching(/ large: notified, record 6 of the feed/),
+    expect.stringMatching(/ new: no record: it began later, at 20/),
+    expect.stringContaining('not sent yet'),
+    expect.stringContaining('not sent yet'),
+  ])
+  expect((await lines(2, resellerId)).join('\n')).toContain('below its threshold of 12 EUR')
+  expect((await lines(4, benId)).at(-1)).toContain('has no watch of this fare')
 })

@@ -6,7 +6,7 @@ import { fieldValue, TERM_FIELDS, termsText } from '../../upstream/question.ts'
 import { type Answer, withApi } from '../api-client.ts'
 import { call } from '../api-command.ts'
 import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
-import { interruptSignal, UsageError } from '../exit-codes.ts'
+import { interruptSignal } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
 import { createTerminal } from '../terminal.ts'
@@ -18,6 +18,7 @@ import {
   tableText,
   timeText,
 } from '../text/text-format.ts'
+import { addExplain } from './explain.ts'
 
 interface VerifyOptions extends TermOptions {
   readonly flight: string
@@ -154,28 +155,6 @@ function addChanges(program: Command): void {
     .option('--follow', 'wait for more changes until Ctrl-C')
     .action(act(printChanges))
   addExplain(changes)
-}
-
-/** Its option is that of "changes": a command and its subcommand share options of one name. */
-function addExplain(changes: Command): void {
-  add(changes, 'explain', 'Print why a reseller was notified of a change, or was not', {
-    examples: ['41 --reseller northwind'],
-  })
-    .argument(
-      '<number>',
-      'the number of a change, as "changes" prints it',
-      integerOption(1, 2 ** 50),
-    )
-    .usage('<number> --reseller <name>')
-    .action(
-      call(
-        'GET /availability-changes/{seq}/resellers/{reseller}',
-        (seq: number, { reseller }: ChangesOptions) => {
-          if (reseller === undefined) throw new UsageError('name the reseller with --reseller')
-          return { params: { seq, reseller } }
-        },
-      ),
-    )
 }
 
 function printChanges(options: ChangesOptions): Promise<void> {

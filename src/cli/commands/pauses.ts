@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { PAUSED_WORK } from '../../platform/base/kinds.ts'
-import { type Item, withApi } from '../api-client.ts'
+import { durationText } from '../../platform/base/text.ts'
+import { type Answer, type Item, withApi } from '../api-client.ts'
 import { call, list } from '../api-command.ts'
 import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
@@ -12,7 +13,14 @@ import {
   numberOption,
 } from '../option-parsers.ts'
 import { createTerminal } from '../terminal.ts'
-import { type Columns, recordText, tableText } from '../text/text-format.ts'
+import {
+  type Columns,
+  count,
+  countOf,
+  recordText,
+  tableText,
+  timeText,
+} from '../text/text-format.ts'
 
 type Pause = Item<'GET /pauses'>
 
@@ -138,9 +146,11 @@ above UPSTREAM_REQUESTS_PER_SECOND.`,
     .requiredOption('--fares <n>', 'how many fares are watched', integerOption(1, 100_000_000))
     .requiredOption('--delay <time>', 'such as 90s, 5m or 2h', durationOption(1, 30 * 86_400))
     .action(
-      call('GET /budget/plan', ({ fares, delay }: PlanOptions) => ({
-        query: { fares, delaySeconds: delay },
-      })),
+      call(
+        'GET /budget/plan',
+        ({ fares, delay }: PlanOptions) => ({ query: { fares, delaySeconds: delay } }),
+        planText,
+      ),
     )
 }
 
@@ -159,6 +169,51 @@ function limit(rate: number | undefined, options: LimitOptions): Promise<void> {
     const terminal = createTerminal(process, options)
     terminal.print(answer, () => recordText(answer, terminal.width))
   })
+}
+
+type BudgetPlan = Answer<'GET /budget/plan'>
+
+function planText(plan: BudgetPlan): string {
+  const { fares, p95Seconds, intervalSeconds, requestsPerSecond, present } = plan
+  return [
+    `${countOf(fares, 'fare')}, 95 % of the changes detected within ${short(p95Seconds)}, half within ${short(plan.p50Seconds)}:`,
+    `  a check of each fare every ${short(intervalSeconds)}: ${rateText(requestsPerSecond)} requests a second`,
+    `  with room for confirmations, first checks, retries and questions on demand: at most ${rateText(plan.withLanesRequestsPerSecond)}`,
+    ...presentLines(present, p95Seconds),
+  ].join('\n')
+}
+
+function presentLines(present: BudgetPlan['present'], delay: number): string[] {
+  const { fares, requestsPerSecond, limitedUntil, delays, neededRequestsPerSecond } = present
+  const limited = limitedUntil === null ? '' : `, limited until ${timeText(limitedUntil)}`
+  if (delays === null) return ['No fare is watched in the database.']
+  const { p50Seconds, p95Seconds } = delays
+  const needed =
+    neededRequestsPerSecond === null
+      ? `  for 95 % within ${short(delay)} no budget suffices: their minimum intervals are longer`
+      : `  for 95 % within ${short(delay)} they need ${rateText(neededRequestsPerSecond)}`
+  return [
+    `The ${count(fares)} fares of the database, by their turns, at ${rateText(requestsPerSecond)} requests a second${limited}:`,
+    `  95 % of the changes detected within ${short(p95Seconds)}, half within ${short(p50Seconds)}`,
+    needed,
+  ]
+}
+
+/** Rounded up, so that the budget suffices. The last digits of a search say nothing. */
+const rateText = (requestsPerSecond: number) =>
+  (Math.ceil(requestsPerSecond * 100 - 1e-6) / 100).toLocaleString('en')
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+
+/** @example short(157.9) // '2 min 38 s' */
+function short(seconds: number): string {
+  const tenths = Number(seconds.toFixed(1))
+  if (tenths < MINUTE) return `${tenths} s`
+  if (seconds >= HOUR) return durationText(seconds * 1000)
+  const whole = Math.round(seconds)
+  const rest = whole % MINUTE
+  return `${Math.floor(whole / MINUTE)} min${rest === 0 ? '' : ` ${rest} s`}`
 }
 
 function addAudit(program: Command): void {
