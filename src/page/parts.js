@@ -83,12 +83,13 @@ export function Once({ value, more, children }) {
     ${more}</div>`
 }
 
-/** What went wrong, with what is wrong of each value. @param {{ error: Error, onRetry?: () => void }} props */
+/** What went wrong. The message of a single wrong value says all of it. @param {{ error: Error, onRetry?: () => void }} props */
 export function Failure({ error, onRetry }) {
+  const faults = error instanceof ProblemError ? (error.problem.errors ?? []) : []
   return html`<div class="notice bad" role="alert">
     <${Badge} level="bad">${failureText(error)}<//>
     ${onRetry && html`<button type="button" onClick=${onRetry}>${texts.retry}</button>`}
-    <${FaultList} faults=${error instanceof ProblemError ? (error.problem.errors ?? []) : []} />
+    ${faults.length > 1 && html`<${FaultList} faults=${faults} />`}
   </div>`
 }
 

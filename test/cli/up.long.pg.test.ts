@@ -156,7 +156,7 @@ describe('farewatch up, with nothing configured', () => {
 
   it.each([
     ['creates its data', /^data\.partial-/],
-    ['starts its server', /^start\.log$/],
+    ['starts its server', /^server\.log$/],
   ])('leaves no PostgreSQL behind when two signals end it while it %s', async (_when, name) => {
     const newHome = path.join(home, String(name).replaceAll(/\W/g, ''))
     const { directory } = await findPlace(newHome)

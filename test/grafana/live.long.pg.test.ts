@@ -7,7 +7,13 @@ import { runAnalystQuery } from '../support/analyst-query.ts'
 import { hasPrometheus } from '../support/promtool.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
-import { type PanelFile, panelQueries, readDashboards } from './dashboard-files.ts'
+import {
+  type PanelFile,
+  panelQueries,
+  queryVariables,
+  readDashboards,
+  type VariableFile,
+} from './dashboard-files.ts'
 import { type LiveFixture, prepareLiveFixture } from './live-fixture.ts'
 
 const RULES = path.resolve(import.meta.dirname, '../../grafana/prometheus/alerts.yml')
@@ -43,6 +49,17 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
       key = (await createApiKey(fixture.database.db, { resellerId: null })).text
     })
     afterAll(() => fixture.close(), 30_000)
+
+    async function choicesOf(variable: VariableFile, uid: string): Promise<string[]> {
+      const { datasource } = variable
+      const definition = filled(variable.definition, uid)
+      if (datasource.type !== 'prometheus') {
+        const { rows } = await runAnalystQuery(fixture.database, definition)
+        return rows.map(([value]) => value ?? '')
+      }
+      const [, series = '', label = ''] = /^label_values\((.+), (\w+)\)$/.exec(definition) ?? []
+      return fixture.prometheus.labelValues(series, label)
+    }
 
     /** Fills in the variables of a query as Grafana does when all values are selected. */
     function filled(text: string, uid: string): string {
@@ -96,6 +113,22 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
       return left.map(({ name }) => name)
     }
 
+    it('has values for the variables of every dashboard', async () => {
+      for (const dashboard of readDashboards().values()) {
+        const { uid } = dashboard
+        for (const variable of queryVariables(dashboard)) {
+          const found = await until(`${uid} ${variable.name}`, async () => {
+            const values = await choicesOf(variable, uid)
+            return values.length > 0 && values
+          })
+          choices.set(`${uid} ${variable.name}`, found)
+        }
+      }
+      expect(choices.get('farewatch-overview environment')).toEqual(['production'])
+      expect(choices.get('farewatch-routes list')).toEqual(['routes', 'with-availability'])
+      expect(choices.get('farewatch-routes country')?.length).toBeGreaterThan(20)
+    })
+
     it('returns data for every query of every panel, for SQL with the rights of the analyst', async () => {
       const queries = panelQueries().map(({ name, dashboard, target: { expr, rawSql } }) => ({
         name,
@@ -130,6 +163,19 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
         hasData: () => hasData(name.replace('status=~"5..", ', '')),
       }))
       expect(await withoutData(queries)).toEqual([])
+    })
+
+    it('has only labels with a small set of values, so no flight, address or message', async () => {
+      const series = await fixture.prometheus.query('{__name__=~"farewatch_.+"}')
+      const unexpected = series.flatMap(
+        ({ labels: { __name__: name, instance: _, le: __, ...labels } }) =>
+          Object.entries(labels)
+            .filter(([, value = '']) => !/^[\w.-]{0,40}$/.test(value) || /\d{4}/.test(value))
+            .map(([label, value]) => `${name} ${label}=${value}`),
+      )
+      expect(unexpected).toEqual([])
+      const perMetric = Object.values(Object.groupBy(series, ({ labels }) => labels.__name__ ?? ''))
+      expect(Math.max(...perMetric.map((some = []) => some.length))).toBeLessThan(2_000)
     })
 
     it('fires no alert on an ordinary bad day', async () => {

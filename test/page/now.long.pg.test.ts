@@ -51,7 +51,7 @@ describe.runIf(canBrowse)('the Now view', () => {
     const { page, complaints } = await openPage({ base, key: keys.operator, path: '#/now' })
 
     const warnings = page.getByRole('list', { name: 'What is not well' })
-    await warnings.getByText('The last attempts to 1 endpoint failed.').waitFor()
+    await warnings.getByText(/^The last attempts to 1 endpoint \(.* of alpha\) failed/).waitFor()
     await warnings.getByText('No worker and no API runs.').waitFor()
     await warnings.getByRole('link', { name: 'Review run 4' }).waitFor()
     await page.getByText('Planned: no list is fetched from').getByText('we move').waitFor()
