@@ -83,13 +83,17 @@ export function Once({ value, more, children }) {
     ${more}</div>`
 }
 
-/** What went wrong. The message of a single wrong value says all of it. @param {{ error: Error, onRetry?: () => void }} props */
+/** What went wrong, with what is wrong of each value, unless the message is that. @param {{ error: Error, onRetry?: () => void }} props */
 export function Failure({ error, onRetry }) {
-  const faults = error instanceof ProblemError ? (error.problem.errors ?? []) : []
+  const message = failureText(error)
+  const all = error instanceof ProblemError ? (error.problem.errors ?? []) : []
+  const faults = all.filter(
+    ({ pointer, detail }) => all.length > 1 || message !== `${placeOf(pointer)} ${detail}`,
+  )
   return html`<div class="notice bad" role="alert">
-    <${Badge} level="bad">${failureText(error)}<//>
+    <${Badge} level="bad">${message}<//>
     ${onRetry && html`<button type="button" onClick=${onRetry}>${texts.retry}</button>`}
-    ${faults.length > 1 && html`<${FaultList} faults=${faults} />`}
+    <${FaultList} faults=${faults} />
   </div>`
 }
 
