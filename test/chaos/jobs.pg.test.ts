@@ -25,6 +25,10 @@ describe.each(BACKENDS)(
       const first = world.start('worker')
       const { health } = await addressesOf(first)
       await eventually('load', () => upstream.requests.length > 20)
+      // A process without a call in progress may have ended before it is asked.
+      upstream.hold(LOAD)
+      const { length } = upstream.requests
+      await eventually('a call in progress', () => upstream.requests.length > length)
       const from = performance.now()
 
       first.child.kill('SIGTERM')
@@ -33,6 +37,7 @@ describe.each(BACKENDS)(
         return answer?.status === 503 && answer.json()
       })
       expect(readiness).toMatchObject({ status: 'not ready' })
+      upstream.release()
       expect(await first.ended).toBe(0)
       expect(performance.now() - from).toBeLessThan(10_000)
 
