@@ -19,7 +19,7 @@ const DAY_SECONDS = 86_400
  * `kept`, the part of its longest delays that is kept; `most_changes` a day that count of a fare; `mean_score`.
  */
 export const QUEUES = sql`
-  select q.reseller_id, q.pass, q.v, q.fares, q.promised, b.part, d.alone,
+  select q.reseller_id, q.pass, q.v, q.moved_at, q.fares, q.promised, b.part, d.alone,
          least(greatest(q.speed, d.alone), d.most) as speed,
          q.scores / greatest(1, q.fares) as mean_score,
          ${MOST_CHANGES_A_ROUND * DAY_SECONDS}::float8 * b.part / greatest(1, q.fares) as most_changes,
@@ -43,6 +43,11 @@ export const QUEUES = sql`
 export const OWN_SECONDS = sql`
   greatest((select min_recheck_seconds from schedule_facts), t.min_seconds,
            least(1 / nullif(t.score * p.alone, 0), t.max_seconds / p.kept))
+`
+
+/** In how many seconds turn `t` of queue `p` comes, as fast as that moves: since its last turn, because it stands between two. */
+export const DUE_SECONDS = sql`
+  greatest(0, (t.vdue - p.v) / nullif(p.speed, 0) - greatest(0, extract(epoch from clock_timestamp() - p.moved_at)::float8))
 `
 
 /**

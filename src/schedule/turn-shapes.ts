@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { type Db, sql } from '../platform/db/database.ts'
 import { Instant, object, orNull } from '../platform/http/schemas.ts'
 import { readFares } from './due.ts'
-import { OWN_SECONDS, QUEUES, readAllFares } from './queues.ts'
+import { DUE_SECONDS, OWN_SECONDS, QUEUES, readAllFares } from './queues.ts'
 import { afterChange, changesPerDay } from './score.ts'
 
 const Turn = object({
@@ -78,7 +78,7 @@ function seconds(value: number): string {
 async function readTurns(db: Db, fareId: number) {
   const { rows } = await sql<Static<typeof Turn>>`
     select r.name as reseller, t.weight, t.score,
-           greatest(0, t.vdue - p.v) / nullif(p.speed, 0) as "dueInSeconds",
+           ${DUE_SECONDS} as "dueInSeconds",
            greatest(f.min_recheck_seconds, t.min_seconds,
                     least(1 / nullif(t.score * p.speed, 0), t.max_seconds / p.kept)) as "everySeconds",
            ${OWN_SECONDS} as "aloneSeconds"

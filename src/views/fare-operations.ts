@@ -9,7 +9,7 @@ import { operations } from '../platform/http/operation.ts'
 import { cursorsOf, type PagePosition, pageOf, pageParameters } from '../platform/http/pages.ts'
 import { ProblemError } from '../platform/http/problems.ts'
 import { Instant, object, oneOf, orNull, RowId } from '../platform/http/schemas.ts'
-import { QUEUES } from '../schedule/queues.ts'
+import { DUE_SECONDS, QUEUES } from '../schedule/queues.ts'
 import {
   ExpectedCheckShape,
   expectedCheck,
@@ -165,7 +165,7 @@ export async function findFare(db: Db, fareId: number): Promise<FareDetail | und
            b.last_check_why as "lastCheckWhy", s.last_reason as "lastReason",
            s.expired_at as "expiredAt", f.ended_at as "endedAt",
            q.lane, q.lane_due_at as "laneDueAt", q.not_before as "notBefore", q.claim_id as "claimId",
-           (select min(greatest(0, t.vdue - p.v) / nullif(p.speed, 0))
+           (select min(${DUE_SECONDS})
               from turn t
               join (${QUEUES}) p using (reseller_id)
              where t.tracked_fare_id = f.id) as "dueSeconds",

@@ -68,9 +68,12 @@ it('the turns of a fare are explained, the next one first', async ({ db }) => {
     { resellers: [1], score: 2 },
   ])
   await setRules(db, 1)
-  await sql`update reseller_queue set v = 1.5 - reseller_id, speed = 1`.execute(db)
+  const moved = (at: Date) =>
+    sql`update reseller_queue set v = 1.5 - reseller_id, speed = 1, moved_at = ${at}`.execute(db)
+  const read = () => readFareTurns(db, { fareId: fare, now: new Date() })
+  await moved(new Date(Date.now() + 3_600_000))
 
-  const turns = await readFareTurns(db, { fareId: fare, now: new Date() })
+  const turns = await read()
 
   // The queue of the second moves no faster than a round in the minimum interval.
   expect(turns?.resellers).toEqual([
@@ -94,4 +97,9 @@ it('the turns of a fare are explained, the next one first', async ({ db }) => {
   expect(turns?.why).toMatch(
     /^about 1\.00 changes a day .*: reseller-1 in 1\.0 s and every 1\.0 s, alone every 4\.0 s \(weight 1, score 2\.00\), reseller-2 in/,
   )
+  // A queue stands between two turns, and time passes.
+  await moved(new Date(Date.now() - 2_000))
+  const [first, second] = (await read())?.resellers.map((one) => one.dueInSeconds) ?? []
+  expect(first).toBe(0)
+  expect(second).toBeLessThanOrEqual(1)
 })
