@@ -18,6 +18,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set([
   'cli.usage',
   'config.invalid',
   'embedded.no_sandbox',
+  'export.impossible',
   'prune.impossible',
   'sandbox.routes_file',
   'upstream.question',

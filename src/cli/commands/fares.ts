@@ -121,7 +121,7 @@ function fareText(fare: Fare, width: number): string {
     ...(turns === null ? [] : [turns.why]),
   ]
   return [
-    `fare ${fare.fareId}: flight ${fare.flightId}${back}, for ${termsText(fare)}`,
+    `fare ${fare.fareId}: flight ${fare.flightId}${back}, for ${termsText(fare) || '1 adult'}`,
     ...facts.map((fact) => hangingIndent('  ', fact, width)),
     ...(fare.timeline.length === 0 ? [] : ['', tableText(columns, fare.timeline, width)]),
   ].join('\n')

@@ -161,9 +161,7 @@ export async function createAnalyst(db: Db, name: string): Promise<string> {
 function loginErrorOf(err: unknown, name: string): unknown {
   const { code } = err as { code?: unknown }
   if (code === DUPLICATE) {
-    return new AnalystLoginError(
-      `there is a login "${name}" already: choose another name, or as an administrator: drop role ${name}`,
-    )
+    return new AnalystLoginError(`there is a login "${name}" already: choose another name`)
   }
   if (code !== NOT_ALLOWED) return err
   return new AnalystLoginError(

@@ -4,6 +4,7 @@ import { AppError } from '../base/errors.ts'
 import { type Db, PRIVATE_SCHEMA, sql } from './database.ts'
 import { selectOne } from './transaction.ts'
 
+const NOT_ALLOWED = '42501'
 const MIGRATIONS_DIR = new URL('../../../migrations/', import.meta.url)
 /** The first line of every migration says whether processes of the previous version may run on the new schema. */
 const COMPATIBILITY_LINE = /^-- older code: (may run|must stop)\n/
@@ -42,6 +43,19 @@ export class SchemaTooOldError extends AppError {
 
   constructor(migration: string) {
     super(`the database lacks migration ${migration}: run "bin/farewatch migrate" first`)
+  }
+}
+
+/** DATABASE_URL names another role than the owner of the schema. */
+export class NotOwnerError extends AppError {
+  override readonly name = 'NotOwnerError'
+  override readonly code = 'db.not_owner'
+
+  constructor() {
+    super(
+      'the role of DATABASE_URL may not read the tables of farewatch: give that of their owner. The login of an analyst is ' +
+        'for psql and "mcp"',
+    )
   }
 }
 
@@ -122,7 +136,9 @@ export async function appliedMigrations(
       exists: boolean
     }>`select to_regclass(${`${PRIVATE_SCHEMA}.migration_note`}) is not null as exists`,
     db,
-  )
+  ).catch((err: unknown) => {
+    throw (err as { code?: unknown }).code === NOT_ALLOWED ? new NotOwnerError() : err
+  })
   if (!exists) return []
   return db
     .withSchema(PRIVATE_SCHEMA)

@@ -12,8 +12,10 @@ import {
 import { sql } from '../../../src/platform/db/database.ts'
 import { reading } from '../../health/doctor-fixture.ts'
 import { adminQuery } from '../../support/postgres-server.ts'
+import { runCommand } from '../../support/run-command.ts'
 import { it } from '../../support/test-database.ts'
 import { until } from '../../support/until.ts'
+import { folderWith } from '../config/config-fixture.ts'
 
 const LIMITS = new URL('../../../deploy/analyst-limits.sql', import.meta.url)
 
@@ -41,6 +43,18 @@ const ANALYST = 'in role farewatch_analyst'
 const codeOf = (err: unknown) => (err as { code?: unknown }).code
 
 describe('a login of an analyst', () => {
+  it('runs no command that needs the tables of farewatch, and the message says so', async ({
+    databaseUrl,
+  }) => {
+    const { url } = await connectAs(databaseUrl, 'analyst', ANALYST)
+    const env = { DATABASE_URL: url, UPSTREAM_BASE_URL: 'http://127.0.0.1:9' }
+
+    const { exit, stderr } = await runCommand(['sql', 'select 1'], env, folderWith())
+
+    expect(exit).toBe(1)
+    expect(stderr).toMatch(/^farewatch: the role of DATABASE_URL may not read .*\n$/)
+  })
+
   it('may take no advisory lock and store no large object, and doctor warns if it may', async ({
     database,
     databaseUrl,
