@@ -226,6 +226,10 @@ describe.runIf(canBrowse)('the page in a browser', () => {
     await page.getByLabel('in the currency').first().fill('EUR')
     await press(page, 'Save')
     await page.getByRole('button', { name: 'Edit' }).waitFor()
+    await page
+      .locator('dt', { hasText: 'Notify of a price below' })
+      .locator('+ dd', { hasText: '80.00' })
+      .waitFor()
 
     const kept = { seconds: 600, priority: 'urgent' }
     expect(await settings()).toEqual({ ...kept, paid: '120.00', below: '80.00' })

@@ -182,7 +182,8 @@ type Change = Answer<'GET /availability-changes' | 'GET /watch-changes'>['items'
 
 function lineOf(change: Change, width: number): string {
   const { seq, recordedAt } = change
-  const reference = 'reference' in change ? `${printable(String(change.reference))}  ` : ''
+  const reference =
+    'reference' in change && change.reference !== null ? `${printable(change.reference)}  ` : ''
   const year = new Date(recordedAt).getUTCFullYear()
   const sentence = changeSentence(change as unknown as ShownChange, year)
   const label = `${String(seq).padStart(6)}  ${secondText(recordedAt)}  `

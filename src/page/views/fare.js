@@ -12,7 +12,7 @@ import { Badge, Form, html, loaded } from '../parts.js'
 import { callApi, serverNow } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
-import { termsText, vocabulary } from '../vocabulary.js'
+import { fieldOf, termsText, vocabulary } from '../vocabulary.js'
 import { ChangeList, Leg } from './changes.js'
 
 const t = texts.watch
@@ -89,6 +89,10 @@ function Facts({ fare, belief }) {
     ${returnFlightId && html`<dt>${t.return}</dt><dd><${Leg} leg=${belief.return} known=${lastFlight?.return} name=${returnFlightId} /></dd>`}
     ${lastFlight?.price && html`<dt>${t.lastSeen}</dt><dd>${priceText(lastFlight.price)}, <${Age} at=${lastFlight.at} /></dd>`}
     <dt>${t.passengers}</dt><dd>${termsText(fare)}</dd>
+    ${vocabulary.settings.map((setting) => {
+      const value = fieldOf(fare, setting) ?? setting.default
+      return value !== setting.default && html`<dt>${setting.label}</dt><dd>${value}</dd>`
+    })}
     <dt>${t.lastGood}</dt><dd><${Age} at=${lastGoodCheckAt} none=${texts.never} />${lastReason && html` <span class="muted">${t.lastUnknown(lastReason.replaceAll('_', ' '))}</span>`}</dd>
     <dt>${t.next}</dt><dd>${
       next?.at
