@@ -7,6 +7,11 @@ import { messageOf } from '../platform/base/errors.ts'
 import { flushDirectory, type Measure, unlessMissing } from './durable-files.ts'
 import { ExportError } from './public-tables.ts'
 
+/** The store of the place refused an object: the command was right. */
+class PlaceError extends ExportError {
+  override readonly code = 'export.place'
+}
+
 /** Where exports are. A file appears under its name when it is complete. */
 export interface ExportPlace {
   /** A folder, or s3://bucket/prefix. */
@@ -73,7 +78,7 @@ function bucketPlace(to: string, s3: S3): ExportPlace {
   const staging = path.join(tmpdir(), `farewatch-export-${process.pid}`)
   const objectOf = (name: string) => ({ Bucket: bucket, Key: path.posix.join(prefix, name) })
   const refuse = (name: string) => (cause: Error) => {
-    throw new ExportError(`${to}: ${name}: ${cause.name}: ${messageOf(cause)}`, { cause })
+    throw new PlaceError(`${to}: ${name}: ${cause.name}: ${messageOf(cause)}`, { cause })
   }
   return {
     name: to,

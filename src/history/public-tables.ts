@@ -30,7 +30,7 @@ export interface PublicTable {
 /** The tables that were asked for cannot be exported so. */
 export class ExportError extends AppError {
   override readonly name = 'ExportError'
-  override readonly code = 'export.impossible'
+  override readonly code: string = 'export.impossible'
 }
 
 const TYPES: Readonly<Record<string, ExportType>> = {
