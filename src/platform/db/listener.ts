@@ -44,7 +44,7 @@ const FALSE_HINT_MS = 250
  * at once, and so is one false hint after it: it may be of what the read before has found, as it came while that ran.
  * @param read returns whether the hint was true. A failure counts as false.
  */
-export function followHints(read: () => Promise<boolean>, falseHintMs = FALSE_HINT_MS): () => void {
+export function followHints(read: () => Promise<boolean>): () => void {
   let isBusy = false
   let isHinted = false
   let wasTrue = false
@@ -58,7 +58,7 @@ export function followHints(read: () => Promise<boolean>, falseHintMs = FALSE_HI
     const isTrue = await read().catch(() => false)
     const waits = !isTrue && !wasTrue
     wasTrue = isTrue
-    if (waits) setTimeout(done, falseHintMs).unref()
+    if (waits) setTimeout(done, FALSE_HINT_MS).unref()
     else done()
   }
   return () => {
