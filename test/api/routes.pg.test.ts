@@ -263,14 +263,4 @@ describe('versions of the lists', () => {
     expect(second.headers.get('last-modified')).toBeNull()
     expect(tagOf(second)).not.toBe(tagOf(first))
   })
-
-  it('every process serves the same version and bytes', async ({ db }) => {
-    await sync(db, manyRoutes(300))
-    const [one, other] = [await readerOn(db), await readerOn(db)]
-
-    const [first, second] = [await one.get(ROUTES), await other.get(ROUTES)]
-
-    expect(tagOf(second)).toBe(tagOf(first))
-    expect(second.text).toBe(first.text)
-  })
 })

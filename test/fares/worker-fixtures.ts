@@ -26,29 +26,6 @@ export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs):
   })
 }
 
-/** Kills a process at once, and waits until its database sessions have ended. */
-export async function killWorker(db: Db, worker: RunningCommand): Promise<void> {
-  worker.child.kill('SIGKILL')
-  await worker.ended
-  await until('its sessions gone', async () => (await workerSessions(db)).length === 0)
-}
-
-export interface WorkerSession {
-  readonly statement: string
-  readonly state: string
-  readonly waits: boolean
-}
-
-/** The sessions of the workers of this database. */
-export async function workerSessions(db: Db): Promise<WorkerSession[]> {
-  const { rows } = await sql<WorkerSession>`
-    select query as statement, state, coalesce(wait_event_type = 'Lock', false) as waits
-      from pg_stat_activity
-     where datname = current_database() and application_name like 'farewatch worker%'
-  `.execute(db)
-  return rows
-}
-
 /** Whether a session of the workers, or of their queue, has an open transaction or runs a statement. */
 async function isAnyBusy(db: Db): Promise<boolean> {
   const { rows } = await sql`
@@ -72,17 +49,6 @@ export async function blockTable(url: string, table: string): Promise<() => Prom
   onTestFinished(release)
   await client.query(`begin; lock table ${table} in share mode`)
   return release
-}
-
-/** Makes every fare due, and ends the leases of processes that are dead or stopped. */
-export async function endLeases(db: Db): Promise<void> {
-  await sql`
-    update fare_schedule
-       set leased_until = clock_timestamp(),
-           not_before = clock_timestamp(),
-           lane_due_at = case when lane is not null then clock_timestamp() end
-     where claim_id is not null
-  `.execute(db)
 }
 
 /** Makes every fare due. It takes its locks in the order in which records take them. */
