@@ -1,21 +1,17 @@
 import { describe, expect } from 'vitest'
 import { type Answer, ask, bearer } from '../support/api-server.ts'
 import { watchRows } from '../watches/watch-fixtures.ts'
-import { itemsOf, listWith, newCaller, type ResellerCalls, watch } from './reseller-calls.ts'
-import { it, type SharedApi } from './shared-api.ts'
+import { itemsOf, listWith, type ResellerCalls, watch } from './reseller-calls.ts'
+import { it, ownCaller, type SharedApi } from './shared-api.ts'
 
 interface Caller extends ResellerCalls {
   csv(path: string, text: string | Uint8Array<ArrayBuffer>): Promise<Answer>
 }
 
-let callers = 0
-
-/** Each test has a reseller of its own. */
-async function newCsvCaller({ db, base }: SharedApi): Promise<Caller> {
-  callers += 1
-  const ana = await newCaller(db, base, `ana ${callers}`)
+async function newCsvCaller(api: SharedApi): Promise<Caller> {
+  const ana = await ownCaller(api)
   const csv: Caller['csv'] = (path, body) =>
-    ask(`${base}/api/v1${path}`, {
+    ask(`${api.base}/api/v1${path}`, {
       method: 'POST',
       headers: { ...bearer(ana.key), 'content-type': 'text/csv; charset=utf-8' },
       body,
@@ -211,7 +207,7 @@ describe('putting one watch', () => {
     const ana = await newCsvCaller(api)
     await ana.send('POST', '/watch-lists', { name: 'high summer' })
     const path = '/watch-lists/high%20summer/watches/A%201'
-    const { reference: _, ...question } = watch('A 1')
+    const { reference: _, ...question } = watch('A 1', { flightId: '401' })
     const fewer = { ...question, priority: 'high' }
     const settings = { ...fewer, departsOn: '2099-01-01' }
 

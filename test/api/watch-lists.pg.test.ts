@@ -7,15 +7,7 @@ import { untilWaiting } from '../platform/db/sessions.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
 import { watchRows } from '../watches/watch-fixtures.ts'
 import { itemsOf, listWith, newCaller, watch } from './reseller-calls.ts'
-import { it, type SharedApi } from './shared-api.ts'
-
-let callers = 0
-
-/** Each test has a reseller of its own. */
-function ownCaller({ db, base }: SharedApi) {
-  callers += 1
-  return newCaller(db, base, `ana ${callers}`)
-}
+import { it, ownCaller } from './shared-api.ts'
 
 function problem(status: number, code: string): unknown {
   return expect.objectContaining({ status, body: expect.objectContaining({ code }) })

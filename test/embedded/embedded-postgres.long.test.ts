@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ensureData } from '../../src/embedded/postgres-data.ts'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
-import { stopServer } from '../../src/embedded/server-process.ts'
+import { findPostmaster, stopServer } from '../../src/embedded/server-process.ts'
 import { startServer } from '../../src/embedded/start-server.ts'
 import { createAnalyst, readAnalystRisks } from '../../src/platform/db/analyst-logins.ts'
 import { openDatabase } from '../../src/platform/db/database.ts'
@@ -132,6 +132,29 @@ describe('the role that processes connect as', () => {
     expect(again.url).not.toBe(url)
     expect(await query(again.url, 'select answer from public.kept')).toEqual({ answer: 43 })
     await again.release()
+  })
+})
+
+describe('the end of an owner', () => {
+  const place = sharedHome()
+
+  it('by kill -9 leaves a server that the next owner stops, and the data are there', async () => {
+    const { home, data } = place()
+    const owner = startUser(home)
+    const { url } = await owner.nextLine()
+    await query(String(url), 'create table public.kept as select 42 as answer')
+    const orphan = await findPostmaster(data)
+    // Resolves when the process has ended and no other process, such as its server, has its output open.
+    await owner.kill()
+    expect(await findPostmaster(data)).toEqual(orphan)
+
+    const here = await acquire(home)
+
+    expect((await findPostmaster(data))?.pid).not.toBe(orphan?.pid)
+    expect(await query(here.url, 'select answer from public.kept')).toEqual({ answer: 42 })
+    await here.release()
+    await here.release()
+    expect(await serverProcesses(home)).toEqual([])
   })
 })
 

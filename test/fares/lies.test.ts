@@ -73,7 +73,7 @@ describe('an answer with an Age', () => {
 })
 
 describe('two replicas of the upstream, one of them 60 s older, that answer at random', () => {
-  it.each([1, 2, 3, 4, 5, 6])(
+  it.each([1, 2, 3])(
     'give no false record of losses, gains and prices: run %i',
     (seed) => {
       const truth = replicaTruth({ seed, fares: 60, seconds: 3 * 3600 })

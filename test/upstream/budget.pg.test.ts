@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { type Db, sql } from '../../src/platform/db/database.ts'
+import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
 import {
   endBudgetLimit,
@@ -8,6 +8,7 @@ import {
 } from '../../src/upstream/budget/budget-limit.ts'
 import { HORIZON_MS, reserveSlots } from '../../src/upstream/budget/reserve-slots.ts'
 import { untilWaiting } from '../platform/db/sessions.ts'
+import { silentLog } from '../support/silent-log.ts'
 import { it } from '../support/test-database.ts'
 import { passHealth, worstExcess } from './health-fixtures.ts'
 
@@ -91,6 +92,32 @@ it('no slot is granted that passed while the reservation waited for a lock', asy
   const { slots } = await waiting
 
   expect(slots[0]?.getTime()).toBeGreaterThanOrEqual(rows[0]?.now.getTime() ?? Number.NaN)
+})
+
+it('several processes that reserve at once never exceed the budget', async ({ databaseUrl }) => {
+  const rate = 200
+  const pools = Array.from({ length: 4 }, () =>
+    openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog, maxConnections: 4 }),
+  )
+  const times: number[] = []
+  const reserver = async (db: Db, index: number) => {
+    while (times.length < 1_400) {
+      const wanted = 1 + ((times.length + index) % 17)
+      const { slots } = await reserve(db, { rate, wanted, lane: index % 3 === 0 })
+      times.push(...slots.map((slot) => slot.getTime()))
+    }
+  }
+
+  await Promise.all(
+    pools.flatMap(({ db }, pool) => [0, 1, 2].map((nth) => reserver(db, pool + nth))),
+  )
+  await Promise.all(pools.map((pool) => pool.close()))
+
+  expect(times.length).toBeGreaterThanOrEqual(1_400)
+  expect(new Set(times).size).toBe(times.length)
+  const inOrder = times.toSorted((a, b) => a - b).map((ms) => new Date(ms))
+  expect(Math.min(...gapsOf(inOrder))).toBeGreaterThanOrEqual(5)
+  expect(worstExcess(times, rate)).toBeLessThanOrEqual(1 - rate)
 })
 
 it('a limit widens the spacing of all slots, ends by itself, and never raises the rate', async ({
