@@ -4,7 +4,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { dryRun } from '../../src/routes/read/plan-report.ts'
 import { it } from '../support/test-database.ts'
 import { depsOf } from './held-fixtures.ts'
-import { manyRoutes, place, route, routes, sync } from './sync-fixtures.ts'
+import { place, route, routes, sync } from './sync-fixtures.ts'
 
 const never = new AbortController().signal
 const plan = (db: Db, list: ReturnType<typeof routes>) => dryRun(depsOf(db, list), 'routes', never)
