@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import pg from 'pg'
-import { onTestFinished } from 'vitest'
 import type { ClaimRef } from '../../src/fares/beliefs.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type RunningCommand, startInTest } from '../support/child-process.ts'
@@ -34,21 +32,6 @@ async function isAnyBusy(db: Db): Promise<boolean> {
        and (application_name like 'farewatch worker%' or application_name = 'farewatch queue')
   `.execute(db)
   return rows.length > 0
-}
-
-/** Locks a table against writers until released, or until the test ends. */
-export async function blockTable(url: string, table: string): Promise<() => Promise<void>> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
-  let ended: Promise<void> | undefined
-  const release = () => {
-    ended ??= client.end()
-    return ended
-  }
-  onTestFinished(release)
-  await client.query(`begin; lock table ${table} in share mode`)
-  return release
 }
 
 /** Makes every fare due. It takes its locks in the order in which records take them. */
