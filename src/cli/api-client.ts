@@ -56,7 +56,7 @@ export type Send = (path: string, sending: Sending) => Promise<Reply>
 
 const ROOT = '/api/v1'
 
-/** Runs work with the API that runs, or with one in this process, on the database. */
+/** Runs work with the API that runs, which is found at the first request, or with one in this process, on the database. */
 export async function withApi<T>(
   { database = false }: ProgramOptions,
   work: (api: Api) => Promise<T>,
@@ -65,7 +65,12 @@ export async function withApi<T>(
     const { withOwnApi } = await import('./work/own-api.ts')
     return withOwnApi((send) => work(createApi(send)))
   }
-  return untilInterrupted(work(createApi(await openRunningApi())), interruptSignal())
+  let opened: Promise<Send> | undefined
+  const send: Send = async (...request) => {
+    opened ??= openRunningApi()
+    return (await opened)(...request)
+  }
+  return untilInterrupted(work(createApi(send)), interruptSignal())
 }
 
 /** The address and the key are those of the settings, or of the farewatch that runs in the home. */

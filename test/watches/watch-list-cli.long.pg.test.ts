@@ -106,7 +106,7 @@ describe('farewatch watch-list', () => {
     const resume = await lists('resume', '--list', 'summer', '--reference', 'A-1', 'A-2')
     expect(resume.stdout).toBe('2 watches resumed\n')
     const deleted = await lists('delete', '--list', 'winter', '--yes')
-    expect(deleted.stdout).toBe('list "winter" deleted with its watches\n')
+    expect(deleted.stdout).toBe('the list "winter" and its watches deleted\n')
 
     const listed = await run('resellers', 'list', '--json')
     expect(JSON.parse(listed.stdout)).toMatchObject({ name: 'northwind', lists: 1, watches: 2 })
