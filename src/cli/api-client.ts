@@ -25,6 +25,8 @@ export interface Call {
   readonly params?: Readonly<Record<string, Value>>
   readonly query?: Readonly<Record<string, Value | readonly Value[] | undefined>>
   readonly body?: unknown
+  /** A body of CSV, instead of `body`. */
+  readonly csv?: string
   /** The reseller for whom an operator calls. */
   readonly reseller?: string | undefined
 }
@@ -55,6 +57,7 @@ interface Sending {
 export type Send = (path: string, sending: Sending) => Promise<Reply>
 
 const ROOT = '/api/v1'
+const JSON_TYPE = 'application/json'
 
 /** Runs work with the API that runs, which is found at the first request, or with one in this process, on the database. */
 export async function withApi<T>(
@@ -127,13 +130,19 @@ export async function textOf({ body }: Reply): Promise<string> {
 }
 
 export function createApi(send: Send): Api {
-  const open: Api['open'] = async (operation, { params = {}, query, body, reseller } = {}) => {
+  const open: Api['open'] = async (operation, { params = {}, query, body, csv, reseller } = {}) => {
     const [method = '', path = ''] = operation.split(' ')
     const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
       encodeURIComponent(params[name] ?? ''),
     )
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const reply = await request(send, `${filled}${searchOf(query)}`, { method, text, reseller })
+    const text = csv ?? (body === undefined ? undefined : JSON.stringify(body))
+    const type = csv === undefined ? JSON_TYPE : 'text/csv'
+    const reply = await request(send, `${filled}${searchOf(query)}`, {
+      method,
+      text,
+      type,
+      reseller,
+    })
     if (isOk(reply)) return reply
     const answer = jsonOf(await textOf(reply))
     throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(reply)
@@ -159,8 +168,9 @@ function jsonOf(text: string): unknown {
 
 interface Request {
   readonly method: string
-  /** The body, as JSON. */
   readonly text: string | undefined
+  /** The type of the text. */
+  readonly type?: string
   readonly reseller: string | undefined
 }
 
@@ -168,13 +178,13 @@ interface Request {
 export function request(
   send: Send,
   path: string,
-  { method, text, reseller }: Request,
+  { method, text, type = JSON_TYPE, reseller }: Request,
 ): Promise<Reply> {
   return send(`${ROOT}${path}`, {
     method,
     headers: {
       ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
-      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...(text !== undefined && { 'content-type': type }),
     },
     ...(text !== undefined && { body: text }),
   })
@@ -189,7 +199,7 @@ function searchOf(query: Call['query'] = {}): string {
 }
 
 /** What is wrong, and its place in the body. */
-interface Fault {
+export interface Fault {
   readonly detail?: string
   readonly pointer?: string
 }
@@ -213,14 +223,17 @@ const PREDICATE = /^(must|is) /
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
+  readonly faults: readonly Fault[]
 
   constructor({ code, title, errors, ...first }: Problem) {
-    const texts = (errors ?? [first]).map(({ detail = title, pointer = '' }) => {
+    const faults = errors ?? [first]
+    const texts = faults.map(({ detail = title, pointer = '' }) => {
       const subject = pointer.slice(1).replaceAll('/', '.')
       return PREDICATE.test(detail) && subject !== '' ? `${subject} ${detail}` : detail
     })
     super(texts.join('\n'))
     this.code = code
+    this.faults = faults
   }
 }
 

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import type { Command } from 'commander'
 import { Value } from 'typebox/value'
 import { describe, expect, it as test } from 'vitest'
@@ -10,10 +11,14 @@ import { newKeyText, startApi } from '../support/api-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
+import { fileOf } from '../watches/watch-fixtures.ts'
 
 /** Commands that work without the API, or need none. */
 const WITHOUT_API =
-  /^(up|worker|api|config|migrate|restored|status|doctor|sync|runs diff|upstream|keys link|watch-lists (import|diff)|endpoints reseal|receive|sql|psql|export|rollup|history|analysts|mcp|openapi|sandbox|demo|completion)( |$)|--database/
+  /^(up|worker|api|config|migrate|restored|status|doctor|sync|runs diff|upstream|keys link|endpoints reseal|receive|sql|psql|export|rollup|history|analysts|mcp|openapi|sandbox|demo|completion)( |$)|--database/
+/** The file of examples. */
+const SUMMER =
+  'list,reference,flight_id,residents_adults,non_residents_adults\nsummer,A-1,101,1,0\n'
 const ID = '00000000-0000-7000-8000-00000000e001'
 
 /** The command lines of all examples. */
@@ -43,8 +48,13 @@ describe('a command', () => {
         FAREWATCH_KEY: 'fwk_0123456789',
       }
       const yes = /\b(delete|drop)\b/.test(line) ? ['--yes'] : []
+      const file = await fileOf('summer.csv', SUMMER)
 
-      const { exit, stdout, stderr } = await runCommand([...wordsOf(line), ...yes], env)
+      const { exit, stdout, stderr } = await runCommand(
+        [...wordsOf(line), ...yes],
+        env,
+        path.dirname(file),
+      )
 
       expect({ exit, stdout }).toEqual({ exit: EXIT.failed, stdout: '' })
       expect(stderr).toMatch(/^farewatch: no API answers at http.*"npm start".*--database/)

@@ -35,7 +35,7 @@ function addWatchLists(lists: Command): void {
     'import <file>',
     'Add and change the watches of a CSV or YAML file',
     'summer.csv ',
-    'Importing the same file again changes nothing. The file is read into the database itself, whatever its size.',
+    'Importing the same file again changes nothing. Each list of the file is saved whole, or the import ends before it.',
   )
     .option('--skip-invalid', 'skip invalid rows; without it one invalid row stops the import')
     .action(load('watch-lists', 'importFile'))
