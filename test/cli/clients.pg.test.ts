@@ -102,6 +102,41 @@ describe('a client of the API', () => {
   })
 })
 
+describe('a command whose request follows from its words', () => {
+  it('lists the watch lists of a reseller, and of incidents the open ones alone', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const run = (line: string) => runCommand(line.split(' '), { DATABASE_URL: databaseUrl })
+    await run('resellers create northwind')
+    await run('watch-lists add PMI=OSL --reseller northwind')
+    await sql`insert into incident (kind, closed_at) values ('mass_loss', now()), ('mass_expiry', null)`.execute(
+      db,
+    )
+
+    const lists = await run('watch-lists list --reseller northwind --json')
+    const open = await run('incidents list --open --json')
+
+    expect(JSON.parse(lists.stdout)).toMatchObject({ name: 'watches', watches: 1, paused: 0 })
+    expect(JSON.parse(open.stdout)).toMatchObject({ kind: 'mass_expiry' })
+  })
+
+  test('refuses passengers of a watch of a route', async () => {
+    const line = 'watch-lists add PMI-OSL --reseller northwind --residents-adults 2'
+    const { exit, stderr } = await runCommand(line.split(' '), {})
+    expect(exit).toBe(EXIT.usage)
+    expect(stderr).toContain('neither passengers nor a return flight')
+  })
+})
+
+test.each([
+  [{}, 20],
+  [{ UPSTREAM_BASE_URL: 'https://fares.example' }, 60],
+])('farewatch config prints the settings of the demo where it runs: %j', async (env, seconds) => {
+  const { stdout } = await runCommand(['config', '--json'], env)
+  expect(JSON.parse(stdout)).toMatchObject({ MIN_INTERVAL_SECONDS: seconds })
+})
+
 const plan = (delay: string, env: Record<string, string>) =>
   runCommand(['budget', 'plan', '--fares', '20000', '--delay', delay], env)
 

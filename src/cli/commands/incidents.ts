@@ -29,6 +29,7 @@ export const COMMANDS: Commands = { incidents: addIncidents }
 
 function addIncidents(group: Command): void {
   add(group, 'list', 'List incidents, newest first')
+    .option('--open', 'only open ones')
     .addOption(limitOption('incidents'))
     .action(list('GET /incidents', { columns: COLUMNS, none: 'no incidents' }))
   add(group, 'show', 'Show an incident', { examples: ['7'] })

@@ -1,11 +1,17 @@
 import { type Command, Option } from 'commander'
 import { BELIEF_STATES, WATCH_STATUSES } from '../../platform/base/kinds.ts'
 import type { Answer } from '../api-client.ts'
-import { call } from '../api-command.ts'
+import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
 import { add, type Commands, load } from '../describe.ts'
+import { UsageError } from '../exit-codes.ts'
 import { dayOption, pairOf } from '../option-parsers.ts'
-import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
+import {
+  addTermOptions,
+  hasTerms,
+  questionOfOptions,
+  type TermOptions,
+} from '../question-options.ts'
 import { count, countOf, printable } from '../text/text-format.ts'
 
 interface SelectOptions extends YesOption {
@@ -31,6 +37,18 @@ function addWatchLists(lists: Command): void {
       ],
       remark,
     }).requiredOption('--reseller <name>', 'the owner of the watches')
+  command('list', 'List the watch lists of a reseller').action(
+    list('GET /watch-lists', {
+      columns: {
+        list: 'name',
+        watches: 'watches',
+        paused: 'paused',
+        ended: 'ended',
+        created: 'createdAt',
+      },
+      none: 'no watch lists yet',
+    }),
+  )
   command(
     'import <file>',
     'Add and change the watches of a CSV or YAML file',
@@ -109,6 +127,9 @@ const changed = (operation: Change, done: string) =>
 function added(flight: string, options: AddOptions) {
   const { reference = flight } = options
   const route = pairOf(flight)
+  if (route && (options.return !== undefined || hasTerms(options))) {
+    throw new UsageError('a watch of a route has neither passengers nor a return flight')
+  }
   const question = route ? { route } : questionOfOptions(flight, options.return, options)
   const watch = { reference, ...question }
   return { watches: [watch] }
