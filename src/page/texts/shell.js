@@ -19,10 +19,6 @@ export const shell = {
     runs: 'Runs',
     schedule: 'Schedule',
   },
-  navigation: 'Views',
-  skip: 'Skip to the content',
-  signOut: 'Sign out',
-  operator: 'operator',
   noSuchView: ['This address leads to no view.', 'Your key may not open it. Choose a view above.'],
   stream: {
     connecting: 'connecting',
@@ -33,12 +29,9 @@ export const shell = {
 
   loading: 'Loading …',
   working: 'Working …',
-  retry: 'Try again',
   close: 'Close',
-  cancel: 'Cancel',
   save: 'Save',
   remove: 'Delete',
-  copy: 'Copy',
   search: 'Search',
   none: '–',
   never: 'never',
@@ -60,29 +53,11 @@ export const shell = {
   },
 
   home: {
-    what: 'The history of every flight route, and a record each time a watched fare becomes bookable, sells out, or changes its price or itinerary.',
-    noList: 'No list of routes has arrived yet.',
     /** @param {string} routes @param {string | null} fares */
     fresh: (routes, fares) =>
       `The routes were fetched ${routes} ago${fares === null ? '.' : `, half of the fares checked in the last ${fares}.`}`,
-    unknown: 'The page could not read how fresh the data is.',
-    key: 'Key',
-    signIn: 'Sign in',
-    linkHint: 'To sign in, open the link that npm start prints, or that of',
-    linkCommand: 'bin/farewatch keys link',
-    keyHint: 'Or enter a key (fwk_…). It stays in this tab alone.',
-    badKey: 'This key is not valid.',
-    open: 'Open',
-    signingIn: 'Signing in …',
     /** @param {string} who */
     replace: (who) => `This page is signed in as ${who}. The link replaces its keys.`,
-    replaceKeys: 'Replace the keys',
-    keepKeys: 'Keep the present ones',
-    links: 'More',
-    docs: 'API reference',
-    runbooks: 'Runbooks',
-    openapi: 'OpenAPI document',
-    metrics: 'on the admin port,',
     /** @param {string} zone */
     clock: (zone) => `Times: ${zone}. Times of flights: local.`,
   },
