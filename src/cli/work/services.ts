@@ -145,8 +145,11 @@ async function seedDemo(
   if (given.UPSTREAM_BASE_URL !== undefined) await leaveDemo(db)
   if (sandbox === undefined) return
   const days = config.DEMO_HISTORY_DAYS
-  const begin = () =>
-    terminal.step(`makes up ${countOf(days, 'day')} of history; the status and the page say so`)
+  const begin = () => {
+    const text = `makes up ${countOf(days, 'day')} of history; the status and the page say so`
+    if (terminal.interactive) terminal.step(text)
+    else log.info(text)
+  }
   if (postgres !== undefined) await makeUpHistory({ app, sandbox, days, signal, begin })
   const watches = await seedDemoWatches(db, sandbox.world, sandbox.now())
   terminal.step(`the reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`)
@@ -167,7 +170,9 @@ async function demonstrate(
   const running = await findRunning(config.FAREWATCH_HOME, 'sandbox')
   if (sandbox === undefined || running === undefined || config.DEMO_FAULTS === 'off') return
   const say = (line: string) =>
-    terminal.interactive ? terminal.step(line) : log.info({ demonstration: line }, 'demonstration')
+    terminal.interactive
+      ? terminal.step(`demonstration: ${line}`)
+      : log.info({ text: line }, 'demonstration')
   const flights = await listDemoFlights(db)
   const deps = { db, clock: systemClock, log, sandbox: running, receiver, flights, say }
   const stop = startDemonstration(deps)
