@@ -116,7 +116,7 @@ describe('a log line on a terminal', () => {
     }
 
     expect(plain()).toEqual([
-      expect.stringMatching(/ routes applied: 2 added, 0 removed, 1,234 live\n$/),
+      expect.stringMatching(/ routes applied: 2 added, - removed, 1,234 live\n$/),
     ])
   })
 

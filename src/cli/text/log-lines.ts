@@ -1,4 +1,5 @@
 import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
+import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../routes/runs.ts'
 import { syncSentence } from './sync-runs-text.ts'
 import { printable } from './text-format.ts'
@@ -22,6 +23,7 @@ const SENTENCES: Readonly<Record<string, (fields: LogFields, time: Date) => stri
   // The log line lacks the members that are null.
   'route sync finished': (fields) =>
     syncSentence({ ...NO_COUNTS, reason: null, ...fields, ...NOT_SHOWN } as unknown as SyncOutcome),
+  'incident opened': ({ kind }) => VOCABULARY.incidents[String(kind)] ?? '',
   'webhook received': ({ seq, outcome, text }) => `webhook ${seq ?? ''} ${outcome}: ${text}`,
   'fare changed': (fields, time) =>
     changeSentence(fields as unknown as ShownChange, time.getFullYear()),
