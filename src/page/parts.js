@@ -110,7 +110,7 @@ export function Failure({ error, onRetry }) {
   const faults = all.filter(
     ({ pointer, detail }) => all.length > 1 || message !== `${placeOf(pointer)} ${detail}`,
   )
-  return html`<div class="notice bad" role="alert">
+  return html`<div class="notice bad ${onRetry ? 'old' : ''}" role="alert">
     <${Badge} level="bad">${message}<//>
     ${onRetry && html`<button type="button" onClick=${onRetry}>Try again</button>`}
     <${FaultList} faults=${faults} />

@@ -81,13 +81,13 @@ export class ProblemError extends Error {
 }
 
 /**
- * What is wrong, after the name of the field of the body that it is about, if it is one thing.
- * @param {{ title?: string, detail?: string, pointer?: string, errors?: readonly object[] }} problem
+ * What is wrong, after the name of the field of the body that it is about. A count of errors is about no field.
+ * @param {{ title?: string, detail?: string, pointer?: string, errors?: readonly { detail: string }[] }} problem
  */
 function messageOf({ title, detail = title, pointer = '', errors = [] }) {
   const field = pointer.split('/').at(-1) ?? ''
-  const isWhole = detail === undefined || errors.length > 1 || detail.includes(field)
-  return isWhole ? detail : `${field} ${detail}`
+  const isCount = errors.length > 0 && errors.every((one) => one.detail !== detail)
+  return isCount || detail?.includes(field) !== false ? detail : `${field} ${detail}`
 }
 
 /** A difference below this is the delay of an answer, not a wrong clock. */

@@ -23,7 +23,7 @@ export const shell = {
   stream: {
     connecting: 'connecting',
     live: 'live',
-    lost: 'connection lost, trying again',
+    lost: 'offline',
     refused: 'no live updates with this key',
   },
 
