@@ -30,7 +30,6 @@ function fetchedAt(day: string): RawBuilder<unknown> {
   return sql`${BEGIN} + ${sql.raw(day)} * interval '1 day'`
 }
 
-/** p1 is Palma and p5 has changed its name: the documented questions ask for both. */
 function routeStatements({ routes, places }: HistorySize): RawBuilder<unknown>[] {
   const perPlace = Math.floor(routes / places)
   const step = Math.max(1, Math.floor((places - 1) / perPlace))

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs'
+import type { Parameter } from '../../sandbox/faults/fault-parameters.ts'
+import { FAULTS } from '../../sandbox/faults/fault-rule.ts'
 import { EXIT, EXIT_MEANINGS } from '../../src/cli/exit-codes.ts'
 import { CIRCUMSTANCES, type Confirmation, confirmationOf } from '../../src/fares/decide.ts'
 import { CONTRADICTIONS, kindOf, WATCH_CHANGE_KINDS } from '../../src/platform/base/change-kinds.ts'
@@ -18,6 +20,7 @@ const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = 
   'cli.md': { 'exit codes': exitCodesPart },
   'settings.md': { settings: settingsPart },
   'events.md': { events: eventsPart },
+  'sandbox.md': { faults: faultsPart },
   'problem-codes.md': { 'problem codes': problemsPart },
   'worked-questions.md': { questions: workedQuestionsPart },
   'metrics.md': {
@@ -82,6 +85,24 @@ function confirmationText({ answers, setting, gapSeconds }: Confirmation): strin
 /** What each kind of a reseller's records says. */
 function kindsPart(): string {
   return WATCH_CHANGE_KINDS.map((kind) => line(code(kind), [], kindOf(kind).about)).join('\n')
+}
+
+/** The faults of the sandbox, by the endpoints that they change. */
+function faultsPart(): string {
+  const groups = Map.groupBy(Object.entries(FAULTS), ([, { endpoints }]) => endpoints.join(', '))
+  return [...groups]
+    .map(([endpoints, faults]) => {
+      const lines = faults.map(([name, { summary, parameters }]) =>
+        line(code(name), Object.entries(parameters).map(parameterText), summary),
+      )
+      return `${endpoints}:\n\n${lines.join('\n')}`
+    })
+    .join('\n\n')
+}
+
+function parameterText([name, { accepts, initial }]: readonly [string, Parameter<unknown>]) {
+  const choices = /^one of (.+)/.exec(accepts)?.[1]?.replaceAll(', ', '/')
+  return `${code(name)} ${choices ?? `${accepts.replace('a whole number from ', '')} = ${initial}`}`
 }
 
 function exitCodesPart(): string {

@@ -14,19 +14,29 @@ export function runbooksPage() {
   return { name: 'runbooks.md', path: PATH, current, generated }
 }
 
-/** What the program knows: which codes, what to run, what to do, and which alert, whose description has the rest. */
+/** What the program knows: what to run and to do, of each code where a section has several, and which alert. */
 function headOf(section: string, helps: readonly CodeHelp[]): string {
-  const codes = helps.map(({ code }) => code)
-  const names =
-    codes.length === 1 && codes[0] === section ? [] : [`codes: ${codes.map(code).join(', ')}`]
-  // What only doctor finds it prints with the command and what to do.
-  const shown = section === 'doctor' ? [] : helps
-  const commands = distinct(shown.map(({ check }) => check?.command)).map(
-    (one) => `run: ${code(`farewatch ${one}`)}`,
-  )
-  const todos = distinct(shown.map(({ check }) => check?.todo)).map((todo) => `do: ${todo}`)
   const alerts = distinct(helps.map(({ alert }) => alert && alertText(alert)))
-  return [...names, ...commands, ...todos, ...alerts].map((line) => `> - ${line}`).join('\n')
+  const isOne = helps.length === 1 && helps[0]?.code === section
+  const lines = isOne ? helps.flatMap(linesOf) : [...Map.groupBy(helps, textOf)].map(sharedLine)
+  return [...lines, ...alerts].map((line) => `> - ${line}`).join('\n')
+}
+
+function linesOf({ check }: CodeHelp): string[] {
+  return check === undefined ? [] : [`run: ${commandOf(check)}`, `do: ${check.todo}`]
+}
+
+/** What only doctor finds it prints with the command and what to do. */
+function textOf({ section, check }: CodeHelp): string {
+  return section === 'doctor' || check === undefined ? '' : ` (${commandOf(check)}): ${check.todo}`
+}
+
+function sharedLine([text, helps]: readonly [string, readonly CodeHelp[]]): string {
+  return `${helps.map((help) => code(help.code)).join(', ')}${text}`
+}
+
+function commandOf({ command }: NonNullable<CodeHelp['check']>): string {
+  return code(`farewatch ${command}`)
 }
 
 function alertText({ name, after }: NonNullable<CodeHelp['alert']>): string {

@@ -21,15 +21,15 @@ const ERROR = { code: 'internal', message: 'something went wrong' }
 
 /** Faults that answer 200 with a body that the interface does not have. */
 export const BODY_FAULTS = {
-  html: page200('a page of HTML under 200', MAINTENANCE),
-  'login-page': page200('a login form under 200', LOGIN),
-  empty: json200('an empty body under 200', ''),
-  null: json200('null under 200', 'null'),
-  'empty-object': json200('{} under 200', '{}'),
-  'empty-array': json200('[] under 200', '[]'),
-  'error-in-200': json200('{"error": …} under 200', JSON.stringify({ error: ERROR })),
+  html: page200('HTML', MAINTENANCE),
+  'login-page': page200('a login form', LOGIN),
+  empty: json200('no byte', ''),
+  null: json200('`null`', 'null'),
+  'empty-object': json200('`{}`', '{}'),
+  'empty-array': json200('`[]`', '[]'),
+  'error-in-200': json200('`{"error": …}`', JSON.stringify({ error: ERROR })),
   'wrong-type': defineFault({
-    summary: 'the correct body under another content type',
+    summary: 'the correct body as another content type',
     parameters: { type: mediaType('text/plain') },
     corrupt: ({ answer, type }) => ({ answer: unreadable(answer, { contentType: type }) }),
   }),
@@ -58,7 +58,7 @@ function page(content: string): string {
 /** Faults of size: what a client must limit before it reads it. */
 export const SIZE_FAULTS = {
   'gzip-bomb': defineFault({
-    summary: 'a small gzip of so many megabytes of spaces, whether gzip was accepted or not',
+    summary: 'a small gzip of so many megabytes of spaces',
     endpoints: JSON_OPERATIONS,
     parameters: { megabytes: integer({ min: 1, max: 256, initial: 32 }) },
     corrupt: ({ megabytes, ...context }) =>
@@ -67,14 +67,14 @@ export const SIZE_FAULTS = {
       }),
   }),
   'deep-nesting': defineFault({
-    summary: 'arrays in arrays, so many levels deep, in a list or under the id',
+    summary: 'arrays in arrays, so many levels deep',
     endpoints: JSON_OPERATIONS,
     parameters: { levels: integer({ min: 2, max: 1_000_000, initial: 10_000 }) },
     corrupt: ({ levels, ...context }) =>
       replaced(enclosed(context, `${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}`)),
   }),
   'many-fields': defineFault({
-    summary: 'one element, or one entry, with so many fields',
+    summary: 'one entry with so many fields',
     endpoints: JSON_OPERATIONS,
     parameters: { fields: integer({ min: 1, max: 5_000_000, initial: 1_000_000 }) },
     corrupt: ({ fields, ...context }) => {

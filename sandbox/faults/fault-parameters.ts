@@ -1,5 +1,5 @@
 /** One parameter of a fault. */
-interface Parameter<T> {
+export interface Parameter<T> {
   readonly initial: T
   /** What it accepts, as it stands in a message after "must be". */
   readonly accepts: string

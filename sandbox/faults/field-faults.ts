@@ -47,8 +47,7 @@ export const FIELD_FAULTS = {
       ),
   }),
   'proto-key': jsonFault({
-    summary:
-      'keys named __proto__ and constructor, in every route or entry and next to the entries',
+    summary: 'keys named `__proto__` and `constructor`, in every entry and next to the entries',
     list: (routes) => routes.map(withProto),
     result: (result) => withProto(changeEntries(result, withProto) ?? {}),
   }),

@@ -11,24 +11,24 @@ export const LIST_FAULTS = {
     list: (routes) => routes.slice(0, middleOf(routes)),
   }),
   'two-halves': jsonFault({
-    summary: 'the first half for one request, the second half for the next, and so on',
+    summary: 'the first half for one request, the second for the next',
     list: (routes, { occurrence }) =>
       occurrence % 2 === 0 ? routes.slice(0, middleOf(routes)) : routes.slice(middleOf(routes)),
   }),
   'part-list': jsonFault({
-    summary: 'the list without about so many percent of its routes, always the same ones',
+    summary: 'without about so many percent of its routes, always the same ones',
     parameters: { percent: integer({ min: 1, max: 100, initial: 10 }) },
     list: (routes, { percent }) => routes.filter((route) => drawOf(route) * 100 >= percent),
   }),
   'tenfold-list': jsonFault({
-    summary: 'ten times as many routes, between ten times as many places',
+    summary: 'ten times the routes and places',
     list: (routes) =>
       Array.from({ length: 10 }, (_, copy) =>
         copy === 0 ? routes : routes.map((route) => copied(route, copy)),
       ).flat(),
   }),
   'two-lists': defineFault({
-    summary: 'the list twice in one body, one array after the other',
+    summary: 'the array twice in one body',
     endpoints: LISTS,
     corrupt: ({ answer }) => {
       const body = Buffer.from(answer.body)
@@ -40,7 +40,7 @@ export const LIST_FAULTS = {
     list: (routes) => routes.flatMap((route) => [route, route]),
   }),
   'conflicting-places': jsonFault({
-    summary: 'so many places with another city each second time that they occur',
+    summary: 'so many places with another city every second time',
     parameters: { places: integer({ min: 1, max: 100_000, initial: 1 }) },
     list: (routes, { places }) => withConflicts(routes, places),
   }),

@@ -39,7 +39,7 @@ export const STATUS_FAULTS = {
       errorWithWait(wait, [code, 'fault', `status ${code}, as the fault rule says`]),
   }),
   'rate-limited': defineFault({
-    summary: '429, with a Retry-After of each kind',
+    summary: '429, with a Retry-After (absurd: 31 years)',
     parameters: {
       retryAfter: oneOf('seconds', 'date', 'missing', ...OTHER_FORMS),
       seconds: SECONDS,
@@ -47,7 +47,7 @@ export const STATUS_FAULTS = {
     corrupt: (wait) => errorWithWait(wait, [429, 'rate_limited', 'too many requests']),
   }),
   redirect: defineFault({
-    summary: 'a redirect to the same path at another origin, without the query',
+    summary: 'a redirect to another origin, without the query',
     parameters: { code: oneOf(302, 301, 303, 307, 308), to: httpOrigin(NOWHERE) },
     corrupt: ({ url, code, to }) => {
       const location = new URL(url.split('?', 1)[0] ?? '/', to).href

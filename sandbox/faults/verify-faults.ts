@@ -41,11 +41,11 @@ const MEMBER_NAMES = ['message', 'reason', 'success', 'retryAfter', 'partial'] a
 /** Faults of verify results: well-formed JSON, or nearly, with a wrong meaning. */
 export const VERIFY_FAULTS = {
   'available-without-flight': jsonFault({
-    summary: 'available: true without a flight',
+    summary: '`available: true` without a flight',
     result: (_result, context) => forEach(context, () => ({ available: true })),
   }),
   'unavailable-with-flight': jsonFault({
-    summary: 'available: false together with a flight',
+    summary: '`available: false` with a flight',
     result: (_result, context) =>
       forEach(context, (id) => ({ available: false, flight: context.flightOf(id) })),
   }),
@@ -66,7 +66,7 @@ export const VERIFY_FAULTS = {
     },
   }),
   'extra-ids': jsonFault({
-    summary: 'two flights that were not requested, one available and one not, next to the others',
+    summary: 'two flights more that were not requested',
     result: (result, { requested }) => {
       const flight = requested.otherFlight()
       const extra = flight === undefined ? {} : { [flight.id]: { available: true, flight } }
@@ -84,11 +84,11 @@ export const VERIFY_FAULTS = {
     },
   }),
   'other-site': jsonFault({
-    summary: 'each flight sold by another site',
+    summary: 'another site sells each flight',
     result: (result) => changeFlights(result, (flight) => ({ ...flight, site: OTHER_SITE })),
   }),
   'swapped-legs': jsonFault({
-    summary: 'a flight of two that can be booked under the id of the other',
+    summary: 'a bookable flight of two under the id of the other',
     result: (result, { requested: { ids } }) => {
       const entries = ids.map((id, at) => {
         const other = result[ids[1 - at] ?? '']
@@ -111,7 +111,7 @@ export const VERIFY_FAULTS = {
     },
   }),
   'unknown-member': jsonFault({
-    summary: '"not available" for every flight, with a member that the interface does not have',
+    summary: '`available: false` for every flight, with an unknown member',
     parameters: { member: oneOf(...MEMBER_NAMES), at: oneOf('entry', 'top') },
     result: (_result, { member, at, ...context }) => {
       const odd = { [member]: MEMBERS[member] }
@@ -120,7 +120,7 @@ export const VERIFY_FAULTS = {
     },
   }),
   'odd-duration': jsonFault({
-    summary: 'a duration that is an hour longer than from departure to arrival',
+    summary: 'a duration an hour too long',
     result: (result) =>
       changeFlights(result, ({ duration, ...flight }) => ({
         ...flight,
@@ -128,7 +128,7 @@ export const VERIFY_FAULTS = {
       })),
   }),
   'all-unavailable': jsonFault({
-    summary: 'a well-formed "not available" for every flight',
+    summary: '`available: false` for every flight',
     result: (_result, context) => forEach(context, () => ({ available: false })),
   }),
 }

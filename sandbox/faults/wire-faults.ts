@@ -30,7 +30,7 @@ export const WIRE_FAULTS = {
     corrupt: ({ answer, ms }) => ({ answer, send: dripSender(ms) }),
   }),
   reset: defineFault({
-    summary: 'the connection is reset before the headers',
+    summary: 'a TCP reset before the headers',
     corrupt: ({ answer }) => ({ answer: unreadable(answer), send: reset, statusSent: false }),
   }),
   'reset-body': sentInPart('the connection is reset after half the body', resetInBody),

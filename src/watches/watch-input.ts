@@ -13,6 +13,7 @@ import {
   PLACES,
   type RawRow,
   REQUIRED_COLUMNS,
+  ROWS_AT_A_TIME,
   type RowError,
   type RowSource,
 } from './rows/watch-row.ts'
@@ -37,7 +38,6 @@ export function cellsOfInput(list: string, watch: WatchInput): Cells {
 const DEFAULTS = new Map<string, FieldValue>(
   QUESTION_FIELDS.map((field) => [field.column, field.default]),
 )
-const ROWS_AT_A_TIME = 500
 
 /**
  * The errors of a body's rows, in their order, each with a JSON pointer to its place. Lets other requests run

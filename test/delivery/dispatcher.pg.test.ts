@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { replayRange } from '../../src/delivery/endpoints/replay-deliveries.ts'
 import type { Format } from '../../src/delivery/formats/format.ts'
@@ -71,6 +72,21 @@ it('a record arrives as the feed shows it, under one id, and is recorded with it
   const done = { state: 'delivered', attempts: 1, dead_reason: null, claimed: false, dueInMs: null }
   expect(await deliveryRows(db, id)).toEqual([done, done])
   expect(await attemptOutcomes(db)).toEqual(['ok', 'ok'])
+})
+
+it('a call during a run was about something if that run has delivered it', async ({ db }) => {
+  const resellerId = await resellerWith(db, [cells(A)])
+  const receiver = await startReceiver()
+  await addEndpoint(db, resellerId, { address: receiver.url })
+  await appendRecords(db, { resellerId, ...A }, [{}])
+  const dispatcher = startDispatcher(db)
+
+  const first = dispatcher.dispatch()
+  await setImmediate()
+  expect([await dispatcher.dispatch(), await first]).toEqual([true, true])
+
+  await dispatcher.recorded(1)
+  expect(await dispatcher.dispatch()).toBe(false)
 })
 
 it('twenty endpoints that hang delay no other endpoint', async ({ db }) => {

@@ -37,7 +37,7 @@ const REFUSED: readonly (readonly [RegExp, RegExp])[] = [
   [/curl .*watch-lists -d/, /duplicate_list/],
   [/"format": "email"/, /address_not_allowed/],
   [/Last-Event-ID: 7/, /changes\.beyond_head/],
-  [/sync (review|approve|reject) (42|RUN)/, /run/],
+  [/runs (review|approve|reject) (42|RUN)/, /no finished run/],
   [/farewatch doctor/, /database +PostgreSQL/],
 ]
 

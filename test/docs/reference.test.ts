@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { referencePages } from '../../docs/source/reference-pages.ts'
+import { FAILING_DAYS, TRIED_FOR } from '../../src/delivery/dispatch/delivery-rules.ts'
+import { KEPT_DAYS } from '../../src/delivery/dispatch/end-deliveries.ts'
+import { MAX_ENDPOINTS } from '../../src/delivery/endpoints/endpoint-settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 
 const read = (name: string) =>
@@ -10,6 +13,19 @@ describe('a page of docs/reference', () => {
   it.each(referencePages())('$name says what the program says; else run: npm run docs', (page) => {
     expect(page.current).toBe(page.generated)
   })
+})
+
+it.each([
+  [
+    'webhooks.md',
+    `**dead** ${TRIED_FOR.hoursAfterFirstAttempt} hours after its first attempt or ${TRIED_FOR.daysAfterRecord} days after its record`,
+  ],
+  ['webhooks.md', `all fail for ${FAILING_DAYS} days is **disabled**`],
+  ['webhooks.md', `You may have ${MAX_ENDPOINTS} endpoints`],
+  ['webhooks.md', `Deliveries are kept for ${KEPT_DAYS} days`],
+  ['deploying.md', `| deliveries that have ended, and attempts | ${KEPT_DAYS} days |`],
+])('%s says "%s", as the program does', (page, sentence) => {
+  expect(read(page)).toContain(sentence)
 })
 
 it('the rules of truth have at most 1,150 words', () => {

@@ -14,5 +14,7 @@ export default defineConfig({
       'test/upstream/read-verify-answer.test.ts',
     ],
     isolate: false,
+    // The limit is for what hangs: a busy machine must not reach it.
+    testTimeout: 180_000,
   },
 })

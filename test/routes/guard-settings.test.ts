@@ -17,7 +17,7 @@ describe('docs/reference/guard.md', () => {
     const settings = Object.entries(SETTINGS).map(([name, { preset }]) => [name, preset] as const)
     const values = new Map<string, unknown>([...settings, ...Object.entries(GUARD_LIMITS)])
 
-    expect(rows).toHaveLength(11)
+    expect(rows).toHaveLength(10)
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length)
     for (const { name = '', value } of rows)
       expect([name, values.get(name)]).toEqual([name, Number(value)])

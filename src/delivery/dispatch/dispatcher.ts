@@ -30,7 +30,7 @@ export interface Dispatcher {
    * Records the requests that have ended, writes the deliveries of new records, claims what is due and begins its
    * requests. Resolves when that is done; the requests end later, and each end causes another call. Calls while one
    * runs share the next run.
-   * @returns whether there was something to deliver.
+   * @returns whether requests have begun since the call, in the run before it too: that may have read what the call is about.
    */
   dispatch(): Promise<boolean>
   /** Whether requests have ended that are not recorded yet. */
@@ -63,6 +63,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const ended: EndedRequest[] = []
   /** Whether a feed may have grown. The end of a request does not make it grow. */
   let mayBeBehind = false
+  let begun = 0
 
   const begin = (request: Request) => {
     const sending = sendRequest(deps, request, aborting.signal).then((results) => {
@@ -74,7 +75,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   }
   const run = coalesce(async () => {
     await record(deps, ended)
-    if (closing.signal.aborted) return false
+    if (closing.signal.aborted) return
     if (mayBeBehind) {
       mayBeBehind = false
       // A call during the fan-out has set it again.
@@ -82,16 +83,18 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     }
     const requests = await claim(deps, freeRequests([...inProgress.values()]))
     for (const request of requests) begin(request)
+    begun += requests.length
     if (mayBeBehind) runSoon()
-    return requests.length > 0
   })
   // If it fails, the next tick repeats it and reports the error.
   const runSoon = () => void run().catch(() => undefined)
 
   return {
-    dispatch: () => {
+    dispatch: async () => {
+      const before = begun
       mayBeBehind = true
-      return run()
+      await run()
+      return begun > before
     },
     hasUnrecorded: () => ended.length > 0,
     close: async (graceMs) => {

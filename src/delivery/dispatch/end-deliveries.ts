@@ -50,7 +50,7 @@ export async function endDeliveries(db: Db): Promise<EndedDeliveries> {
 }
 
 /** How long ended deliveries and attempts are kept. */
-const KEPT_DAYS = 30
+export const KEPT_DAYS = 30
 /** One statement deletes so many rows, so that it ends soon. */
 const BATCH = 5_000
 

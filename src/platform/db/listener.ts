@@ -36,17 +36,18 @@ export interface ListenerOptions {
   readonly probeEveryMs?: number
 }
 
-/** After a hint that was false, the next one waits this long. */
+/** After a second false hint in a row, the next one waits this long. */
 const FALSE_HINT_MS = 250
 
 /**
  * Follows hints, of which any login can send thousands: at most one `read` runs and one waits. A true hint is followed
- * at once.
+ * at once, and so is one false hint after it: it may be of what the read before has found, as it came while that ran.
  * @param read returns whether the hint was true. A failure counts as false.
  */
-export function followHints(read: () => Promise<boolean>, falseHintMs = FALSE_HINT_MS): () => void {
+export function followHints(read: () => Promise<boolean>): () => void {
   let isBusy = false
   let isHinted = false
+  let wasTrue = false
   const done = () => {
     isBusy = false
     if (isHinted) void follow()
@@ -55,8 +56,10 @@ export function followHints(read: () => Promise<boolean>, falseHintMs = FALSE_HI
     isBusy = true
     isHinted = false
     const isTrue = await read().catch(() => false)
-    if (isTrue) done()
-    else setTimeout(done, falseHintMs).unref()
+    const waits = !isTrue && !wasTrue
+    wasTrue = isTrue
+    if (waits) setTimeout(done, FALSE_HINT_MS).unref()
+    else done()
   }
   return () => {
     isHinted = true

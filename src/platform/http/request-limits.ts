@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
 import { createKeyedSemaphore, createSemaphore, type Release } from '../base/semaphore.ts'
 import type { Caller, Operation, UnknownCaller, WhileWaiting } from './operation.ts'
-import { ProblemError, problemCodeOf } from './problems.ts'
+import { ProblemError } from './problems.ts'
 
 export interface RequestLimitOptions {
   /** Of a key, and of an address without one. A window of ten seconds has ten times as many. */
@@ -15,7 +15,7 @@ export interface RequestLimitOptions {
   /** How many requests of one key, and writes of one reseller, may wait, and how long. */
   readonly maxWaiting?: number
   readonly waitMs?: number
-  /** How long a refusal is held back. */
+  /** How long a refusal is held back, and a place by a body that no handler got. */
   readonly refusalMs?: number
   /** Beyond these the process refuses requests. */
   readonly maxHeapBytes?: number
@@ -32,7 +32,7 @@ const WAIT_MS = 10_000
 /**
  * Without it, a client that repeats refused requests at once would keep the process busy with refusals. A megabyte of
  * brackets takes a quarter of a second to parse: its caller keeps its place for the time that leaves three quarters to
- * others.
+ * others, also when it has disconnected.
  */
 const REFUSAL_MS = 1_000
 /** Half of the API's connections. The others remain for reads. */
@@ -51,7 +51,7 @@ export interface RequestLimits {
   count(request: FastifyRequest, reply: FastifyReply, key?: string): Promise<void>
   /** Waits for a place before the body is read. Throws a ProblemError if there is none. */
   enter(
-    operation: Pick<Operation<never>, 'scope' | 'streams'>,
+    operation: Pick<Operation<never>, 'scope' | 'streams' | 'body'>,
     caller: Caller | UnknownCaller,
     ended: AbortSignal,
   ): Promise<Place>
@@ -69,8 +69,7 @@ export function addRequestLimits(
   shedLoad(server, options)
   const { refusalMs = REFUSAL_MS } = options
   server.addHook('onSend', async (_request, reply, payload) => {
-    const isRefused = problemCodeOf(reply) === 'request.invalid_body'
-    if (isRefused || reply.hasHeader('retry-after')) await delay(refusalMs)
+    if (reply.hasHeader('retry-after')) await delay(refusalMs)
     return payload
   })
   return { count: createCount(server, options), enter: createPlaces(options) }
@@ -116,14 +115,14 @@ function createCount(
 }
 
 function createPlaces(options: RequestLimitOptions): RequestLimits['enter'] {
-  const { maxWaiting = MAX_WAITING, waitMs = WAIT_MS } = options
+  const { maxWaiting = MAX_WAITING, waitMs = WAIT_MS, refusalMs = REFUSAL_MS } = options
   const places = {
     requests: createKeyedSemaphore({ width: PLACES.requests, maxWaiting }),
     writes: createKeyedSemaphore({ width: PLACES.writes, maxWaiting }),
     streams: createKeyedSemaphore({ width: PLACES.streams, maxWaiting: 0 }),
   }
   const writing = createSemaphore(WRITES_AT_A_TIME)
-  return async ({ scope, streams }, caller, ended) => {
+  return async ({ scope, streams, body }, caller, ended) => {
     const writer = scope === 'watch' && caller.kind === 'reseller' ? caller.resellerId : undefined
     const kind = streams === true ? 'streams' : writer === undefined ? 'requests' : 'writes'
     const acquire = (limit?: () => AbortSignal) =>
@@ -137,20 +136,24 @@ function createPlaces(options: RequestLimitOptions): RequestLimits['enter'] {
       whenAborted(ended, release)
       return { run: (handler) => handler((work) => work()) }
     }
-    const place = createPlace(release, acquire, ended)
+    const refuse = () => (body === undefined ? release() : setTimeout(release, refusalMs).unref())
+    const place = createPlace({ taken: release, acquire, refuse }, ended)
     return kind === 'requests' ? place : { run: (handler) => writing(() => place.run(handler)) }
   }
 }
 
-function createPlace(
-  taken: Release,
-  acquire: () => Promise<Release | undefined>,
-  ended: AbortSignal,
-): Place {
+interface TakenPlace {
+  readonly taken: Release
+  readonly acquire: () => Promise<Release | undefined>
+  /** Gives it back when the request has ended without its handler. */
+  readonly refuse: () => unknown
+}
+
+function createPlace({ taken, acquire, refuse }: TakenPlace, ended: AbortSignal): Place {
   let release = taken
   let isHandled = false
   // A client that disconnects does not end the handler of its request.
-  whenAborted(ended, () => isHandled || release())
+  whenAborted(ended, () => isHandled || refuse())
   return {
     run: async (handler) => {
       ended.throwIfAborted()

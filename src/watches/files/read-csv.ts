@@ -8,12 +8,12 @@ import {
   neededByRoutes,
   type RawRow,
   REQUIRED_COLUMNS,
+  ROWS_AT_A_TIME,
   type RowError,
   unescapeFormula,
 } from '../rows/watch-row.ts'
 import { MalformedWatchFileError, readTextBlocks, type TextSource } from './read-text-blocks.ts'
 
-const BATCH_ROWS = 1_000
 /** Without a limit, a quote that is never closed makes the rest of the file one cell. */
 const MAX_ROW_BYTES = 65_536
 
@@ -43,7 +43,7 @@ export async function* readCsv(
       if (!row.cells.departure?.trim()) flights += 1
       batch.push(row)
     }
-    if (batch.length === BATCH_ROWS) {
+    if (batch.length === ROWS_AT_A_TIME) {
       yield batch
       batch = []
     }

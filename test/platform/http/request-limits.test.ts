@@ -230,6 +230,19 @@ describe('the places of a caller', () => {
     expect(handlers.count).toBe(4)
   })
 
+  it('a body that is refused keeps its place for a time, which others do not wait for', async () => {
+    const { handlers, write } = await anApi({ refusalMs: 60_000, waitMs: 100 })
+    expect(await write('1a', '[').answer).toMatchObject({ status: 400 })
+
+    const same = write('1a', BODY).answer.then(() => 'of the same reseller')
+    const other = write('2a', BODY).answer.then(() => 'of another')
+    await handlers.begun(1)
+    handlers.endOne()
+
+    // The first one is refused, and that is held back for longer than the test.
+    expect(await Promise.race([same, other])).toBe('of another')
+  })
+
   it.each(['application/json', 'text/csv'])(
     'a client that disconnects in its body of %s gives its place back',
     async (type) => {
