@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { authorization, callApi, caller, ProblemError, shown } from './session.js'
+import { authorization, callApi, caller, ProblemError, readShown } from './session.js'
 
 /** @typedef {'connecting' | 'live' | 'lost' | 'refused'} StreamState */
 
@@ -88,6 +88,6 @@ function readAgain() {
   if (burst !== undefined) return
   burst = setTimeout(() => {
     burst = undefined
-    for (const [reload, everyMs] of shown) if (everyMs !== undefined) void reload()
+    void readShown((everyMs) => everyMs !== undefined)
   }, BURST_MS)
 }

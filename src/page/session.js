@@ -149,9 +149,19 @@ export async function callApi(path, { method, body, csv, signal, key } = {}) {
   const text = await response.text()
   const decoded = decodedOf(text)
   if (!response.ok || decoded === undefined) throw new ProblemError(response.status, decoded ?? {})
-  const reloads = method === undefined ? [] : [...shown.keys()].map((reload) => reload())
-  if (method !== 'DELETE') await Promise.all(reloads)
+  const reading = method === undefined ? undefined : readShown(() => true)
+  if (method !== 'DELETE') await reading
   return decoded
+}
+
+/**
+ * Reads again what is shown, the outer before the inner: what is no longer shown then is not read.
+ * @param {(everyMs: number | undefined) => boolean} isWanted
+ */
+export async function readShown(isWanted) {
+  for (const [reload, everyMs] of [...shown]) {
+    if (shown.has(reload) && isWanted(everyMs)) await reload()
+  }
 }
 
 /** Undefined if it is not JSON: a proxy answers with pages of its own. @param {string} text */
