@@ -105,9 +105,13 @@ export async function openRunningApi({
   }
 }
 
-/** The global `fetch`, and what decodes compressed answers, would cost each command 25 MB. */
-async function transmit(url: string, { method, headers, body }: Sending): Promise<Reply> {
-  const { request } = await import(url.startsWith('https:') ? 'node:https' : 'node:http')
+/**
+ * The global `fetch`, and what decodes compressed answers, would cost each command 25 MB. An import of `node:http` would
+ * load `fetch` too, for the names that it exports.
+ */
+function transmit(url: string, { method, headers, body }: Sending): Promise<Reply> {
+  const isHttps = url.startsWith('https:')
+  const { request } = process.getBuiltinModule(isHttps ? 'node:https' : 'node:http')
   const replied = Promise.withResolvers<Reply>()
   const options = { method, headers, signal: interruptSignal() }
   const sent: ClientRequest = request(url, options, (response: IncomingMessage) => {
