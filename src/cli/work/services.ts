@@ -35,7 +35,7 @@ interface WorkerOptions {
 }
 
 export const runUp = () => runService('up')
-export const runApi = (_options: object) => runService('api')
+export const runApi = () => runService('api')
 export const runWorker = ({ roles }: WorkerOptions) => runService('worker', roles)
 
 async function runService(
