@@ -9,7 +9,7 @@ import type { World } from './world/world.ts'
 
 export interface VerifyQuestion extends Terms {
   readonly flightId: string
-  readonly returnFlightId?: string
+  readonly returnFlightId?: string | null
 }
 
 const OTHER_FLIGHT_DAYS_AHEAD = 30
@@ -26,7 +26,7 @@ export function verifyFares(world: World, instant: Date, question: VerifyQuestio
 
 /** The flight ids of a question, outbound first. */
 export function idsOf({ flightId, returnFlightId }: VerifyQuestion): string[] {
-  return returnFlightId === undefined ? [flightId] : [flightId, returnFlightId]
+  return returnFlightId ? [flightId, returnFlightId] : [flightId]
 }
 
 /** A flight between other places that the passengers of the question can book at the instant. */

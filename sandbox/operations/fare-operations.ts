@@ -111,7 +111,7 @@ function forLog(
   result: VerifyResult,
 ): Pick<Answer, 'question' | 'available'> {
   const { flightId, returnFlightId } = question
-  const back = returnFlightId === undefined ? {} : { returnFlightId: shortId(returnFlightId) }
+  const back = returnFlightId ? { returnFlightId: shortId(returnFlightId) } : {}
   return {
     question: { ...question, flightId: shortId(flightId), ...back },
     available: readAvailability(idsOf(question), result),

@@ -5,7 +5,7 @@ import { draw, mix } from './random.ts'
 import { isBookable } from './route-life.ts'
 import type { Pair } from './route-network.ts'
 import type { FlightScript, Story } from './script.ts'
-import { type World, worldOf } from './world.ts'
+import { findPair, type World, worldOf } from './world.ts'
 
 /**
  * The demo's world runs 60 times as fast as the calendar: it passes a departure long before the real clock does, and to
@@ -41,7 +41,7 @@ function planStory(world: World, startsAt: Date): Story {
     { dearer: { at: minute(76), factor: 1.12 } },
     { retiming: { at: minute(77), shiftMs: 25 * MINUTE_MS } },
   ]
-  const actors = searchQuietFlights(world, startsAt, scripts.length)
+  const actors = searchFlights(world, startsAt, { n: scripts.length })
   const [closing, opening] = quietPairs(world, startsAt).toReversed()
   return {
     startsAt: startsAt.getTime(),
@@ -53,26 +53,19 @@ function planStory(world: World, startsAt: Date): Story {
   }
 }
 
-/**
- * The ids of n flights for a demonstration: they depart in about six weeks, can be booked, and stay as they are for a day of
- * the world after the instant.
- */
-export function searchQuietFlights(
-  world: World,
-  instant: Date,
-  n: number,
-  without: ReadonlySet<string> = new Set(),
-): string[] {
-  return searchFlights(world, instant, { n, without, quietMs: QUIET_MS })
+interface Wanted {
+  readonly n: number
+  readonly without?: ReadonlySet<string>
+  /** For how long after the instant they stay as they are; at 0 they may change at any moment. Default: a day of the world. */
+  readonly quietMs?: number
 }
 
-/** The same, of flights that stay as they are for a time of the world; at 0 they may change at any moment. */
+/** The ids of n flights for a demonstration: they depart in about six weeks and can be booked. */
 export function searchFlights(
   world: World,
   instant: Date,
-  args: { readonly n: number; readonly without: ReadonlySet<string>; readonly quietMs: number },
+  { n, without, quietMs = QUIET_MS }: Wanted,
 ): string[] {
-  const { n, without, quietMs } = args
   const found: string[] = []
   const day = dayOf(instant)
   const pairs = quietPairs(world, instant)
@@ -80,7 +73,7 @@ export function searchFlights(
     for (const pair of pairs) {
       if (found.length === n) return found
       const id = flightIdOf({ pair, day: day + ahead, number: 0 })
-      if (!without.has(id) && isQuiet(world, id, { instant, quietMs })) found.push(id)
+      if (!without?.has(id) && isQuiet(world, id, { instant, quietMs })) found.push(id)
     }
   }
   return found
@@ -99,6 +92,13 @@ export function searchDeparting(
     return flightIdOf({ pair, day: dayOf(instant) + ahead, number: 0 })
   })
   return ids.filter((id) => isQuiet(world, id, { instant, quietMs: 0 })).slice(0, n)
+}
+
+/** The first flight back, a week after a flight. */
+export function flightBack(world: World, id: string): string | undefined {
+  const flight = findFlight(world, id)
+  const pair = flight && findPair(world, flight.pair.to.id, flight.pair.from.id)
+  return pair && flightIdOf({ pair, day: dayOf(new Date(flight.departsAt)) + 7, number: 0 })
 }
 
 /** In an order that the seed determines. */

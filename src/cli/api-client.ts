@@ -25,6 +25,8 @@ export interface Call {
   readonly params?: Readonly<Record<string, Value>>
   readonly query?: Readonly<Record<string, Value | readonly Value[] | undefined>>
   readonly body?: unknown
+  /** A body of CSV, instead of `body`. */
+  readonly csv?: string
   /** The reseller for whom an operator calls. */
   readonly reseller?: string | undefined
 }
@@ -55,8 +57,9 @@ interface Sending {
 export type Send = (path: string, sending: Sending) => Promise<Reply>
 
 const ROOT = '/api/v1'
+const JSON_TYPE = 'application/json'
 
-/** Runs work with the API that runs, or with one in this process, on the database. */
+/** Runs work with the API that runs, which is found at the first request, or with one in this process, on the database. */
 export async function withApi<T>(
   { database = false }: ProgramOptions,
   work: (api: Api) => Promise<T>,
@@ -65,7 +68,12 @@ export async function withApi<T>(
     const { withOwnApi } = await import('./work/own-api.ts')
     return withOwnApi((send) => work(createApi(send)))
   }
-  return untilInterrupted(work(createApi(await openRunningApi())), interruptSignal())
+  let opened: Promise<Send> | undefined
+  const send: Send = async (...request) => {
+    opened ??= openRunningApi()
+    return (await opened)(...request)
+  }
+  return untilInterrupted(work(createApi(send)), interruptSignal())
 }
 
 /** The address and the key are those of the settings, or of the farewatch that runs in the home. */
@@ -97,9 +105,13 @@ export async function openRunningApi({
   }
 }
 
-/** The global `fetch`, and what decodes compressed answers, would cost each command 25 MB. */
-async function transmit(url: string, { method, headers, body }: Sending): Promise<Reply> {
-  const { request } = await import(url.startsWith('https:') ? 'node:https' : 'node:http')
+/**
+ * The global `fetch`, and what decodes compressed answers, would cost each command 25 MB. An import of `node:http` would
+ * load `fetch` too, for the names that it exports.
+ */
+function transmit(url: string, { method, headers, body }: Sending): Promise<Reply> {
+  const isHttps = url.startsWith('https:')
+  const { request } = process.getBuiltinModule(isHttps ? 'node:https' : 'node:http')
   const replied = Promise.withResolvers<Reply>()
   const options = { method, headers, signal: interruptSignal() }
   const sent: ClientRequest = request(url, options, (response: IncomingMessage) => {
@@ -122,13 +134,19 @@ export async function textOf({ body }: Reply): Promise<string> {
 }
 
 export function createApi(send: Send): Api {
-  const open: Api['open'] = async (operation, { params = {}, query, body, reseller } = {}) => {
+  const open: Api['open'] = async (operation, { params = {}, query, body, csv, reseller } = {}) => {
     const [method = '', path = ''] = operation.split(' ')
     const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) =>
       encodeURIComponent(params[name] ?? ''),
     )
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const reply = await request(send, `${filled}${searchOf(query)}`, { method, text, reseller })
+    const text = csv ?? (body === undefined ? undefined : JSON.stringify(body))
+    const type = csv === undefined ? JSON_TYPE : 'text/csv'
+    const reply = await request(send, `${filled}${searchOf(query)}`, {
+      method,
+      text,
+      type,
+      reseller,
+    })
     if (isOk(reply)) return reply
     const answer = jsonOf(await textOf(reply))
     throw isProblem(answer) ? new ApiProblem(answer) : new OtherAnswerError(reply)
@@ -154,8 +172,9 @@ function jsonOf(text: string): unknown {
 
 interface Request {
   readonly method: string
-  /** The body, as JSON. */
   readonly text: string | undefined
+  /** The type of the text. */
+  readonly type?: string
   readonly reseller: string | undefined
 }
 
@@ -163,13 +182,13 @@ interface Request {
 export function request(
   send: Send,
   path: string,
-  { method, text, reseller }: Request,
+  { method, text, type = JSON_TYPE, reseller }: Request,
 ): Promise<Reply> {
   return send(`${ROOT}${path}`, {
     method,
     headers: {
       ...(reseller !== undefined && { 'farewatch-reseller': encodeURIComponent(reseller) }),
-      ...(text !== undefined && { 'content-type': 'application/json' }),
+      ...(text !== undefined && { 'content-type': type }),
     },
     ...(text !== undefined && { body: text }),
   })
@@ -184,7 +203,7 @@ function searchOf(query: Call['query'] = {}): string {
 }
 
 /** What is wrong, and its place in the body. */
-interface Fault {
+export interface Fault {
   readonly detail?: string
   readonly pointer?: string
 }
@@ -208,14 +227,17 @@ const PREDICATE = /^(must|is) /
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
+  readonly faults: readonly Fault[]
 
   constructor({ code, title, errors, ...first }: Problem) {
-    const texts = (errors ?? [first]).map(({ detail = title, pointer = '' }) => {
+    const faults = errors ?? [first]
+    const texts = faults.map(({ detail = title, pointer = '' }) => {
       const subject = pointer.slice(1).replaceAll('/', '.')
       return PREDICATE.test(detail) && subject !== '' ? `${subject} ${detail}` : detail
     })
     super(texts.join('\n'))
     this.code = code
+    this.faults = faults
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Command } from 'commander'
 import {
   type Answer,
   type Api,
@@ -10,6 +11,22 @@ import { act, type ProgramOptions } from './describe.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 import { type Columns, recordText, tableText } from './text/text-format.ts'
 
+export interface Asking {
+  readonly api: Api
+  readonly terminal: Terminal
+}
+
+/** The action of a command that calls the API. */
+export function ask<Given extends unknown[]>(
+  work: (asking: Asking, ...given: Given) => Promise<unknown>,
+) {
+  return act((...given: Given) => {
+    const [options] = lastOf(given)
+    const terminal = createTerminal(process, options)
+    return withApi(options, (api) => work({ api, terminal }, ...given))
+  })
+}
+
 /** The text of an answer. */
 type Show<T, Given extends unknown[]> = (
   answer: T,
@@ -17,19 +34,32 @@ type Show<T, Given extends unknown[]> = (
   ...given: Given
 ) => string
 
-/** The action of a command that makes one request and prints the answer, as a record if nothing else is given. */
-export function call<O extends Operation, Given extends unknown[]>(
-  operation: O,
-  request: (...given: Given) => Call | Promise<Call>,
-  show?: Show<Answer<O>, Given>,
+/** The operation of a command, or how its words choose it. */
+type Chosen<O, Given extends unknown[]> = O | ((...given: Given) => O)
+
+/** The members of a request, where they are not the words of the command themselves. */
+type Members<Given extends unknown[]> = (...given: Given) => object | Promise<object>
+
+/**
+ * The action of a command that makes one request and prints the answer, as a record if nothing else is given.
+ * @param query what the address has besides a body.
+ */
+export function call<O extends Operation, Given extends unknown[], Shown extends unknown[]>(
+  chosen: Chosen<O, Given>,
+  show?: Show<Answer<O>, Shown>,
+  members?: Members<Given>,
+  query: Call['query'] = {},
 ) {
-  return act(async (...given: Given) => {
-    const options = given.at(-1) as ProgramOptions
-    const asked = await request(...given)
-    const answer = await withApi(options, (api) => api.call(operation, asked))
-    const terminal = createTerminal(process, options)
-    const text = () => show?.(answer, terminal, ...given) ?? recordText(answer, terminal.width)
-    terminal.print(answer, text)
+  return ask(async ({ api, terminal }, ...given: Given) => {
+    const operation = typeof chosen === 'string' ? chosen : chosen(...given)
+    const asked = requestOf(operation, given, await members?.(...given))
+    const answer = await api.call(operation, { ...asked, query: { ...asked.query, ...query } })
+    terminal.print(
+      answer,
+      () =>
+        show?.(answer, terminal, ...(given as unknown[] as Shown)) ??
+        recordText(answer, terminal.width),
+    )
   })
 }
 
@@ -40,27 +70,55 @@ interface Listed<T> {
 }
 
 /** The action of a command that prints a list. */
-export function list<O extends Operation, Given extends unknown[]>(
-  operation: O,
-  request: (...given: Given) => Call,
-  listed: Listed<Item<O>>,
+export function list<O extends Operation>(
+  chosen: Chosen<O, [ListOptions]>,
+  { columns, none }: Listed<Item<O>>,
 ) {
-  return act((...given: Given) =>
-    printList(operation, request(...given), listed, given.at(-1) as ProgramOptions),
-  )
+  return ask(async ({ api, terminal }, ...given: [ListOptions]) => {
+    const operation = typeof chosen === 'string' ? chosen : chosen(...given)
+    const items = await readAll(api, operation, requestOf(operation, given))
+    terminal.printRows(items, () =>
+      items.length === 0 ? none : tableText(columns, items, terminal.width),
+    )
+  })
 }
 
-export async function printList<O extends Operation>(
-  operation: O,
-  call: Call,
-  { columns, none }: Listed<Item<O>>,
-  options: ProgramOptions,
-): Promise<void> {
-  const items = await withApi(options, (api) => readAll(api, operation, call))
-  const terminal = createTerminal(process, options)
-  terminal.printRows(items, () =>
-    items.length === 0 ? none : tableText(columns, items, terminal.width),
+interface ListOptions extends ProgramOptions {
+  /** Of whom a list is; unset: of all. */
+  readonly reseller?: string
+}
+
+/** The last of what an action is given. */
+function lastOf(given: readonly unknown[]): [ListOptions, Command] {
+  return given.slice(-2) as [ListOptions, Command]
+}
+
+/** Options that are no member of a request. */
+const APART = ['reseller', 'operator', 'yes', 'json', 'output', 'wide', 'database']
+
+/**
+ * The request that the words of a command make. A place of the path is the option of its name, or the next argument. The
+ * other arguments and options are members of the query or the body, by their names; `--reseller` is the reseller.
+ */
+function requestOf(operation: Operation, words: readonly unknown[], given?: object): Call {
+  const [, command] = lastOf(words)
+  const { registeredArguments, processedArgs } = command
+  const options = command.optsWithGlobals()
+  const left = processedArgs.map(
+    (value, i) => [registeredArguments[i]?.name() ?? '', value] as const,
   )
+  const places = [...operation.matchAll(/\{(\w+)\}/g)].map(([, place = '']) => place)
+  const params = Object.fromEntries(
+    places.map((place) => [place, options[place] ?? left.shift()?.[1]]),
+  )
+  const others = Object.entries(options).filter(
+    ([name]) => !(name in params || APART.includes(name)),
+  )
+  const members = given ?? Object.fromEntries([...left, ...others])
+  const isRead = /^(GET|DELETE) /.test(operation)
+  const reseller = 'reseller' in { ...params, ...members } ? undefined : options.reseller
+  if (isRead) return { params, reseller, query: members as NonNullable<Call['query']> }
+  return { params, reseller, ...(Object.keys(members).length > 0 && { body: members }) }
 }
 
 const MOST_ON_PAGE = 1_000

@@ -9,7 +9,6 @@ import { createScrub, type Scrub } from '../platform/base/secrets.ts'
 import { loadConfig, secretsOf } from '../platform/config/config.ts'
 import type { Config } from '../platform/config/settings.ts'
 import type { QueueSystem } from '../platform/queue/queue-system.ts'
-import { requireReseller } from '../resellers/resellers.ts'
 import type { ProgramOptions } from './describe.ts'
 import { interruptSignal, untilInterrupted } from './exit-codes.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
@@ -141,17 +140,6 @@ export async function withStores(
   } finally {
     await embedded.release()
   }
-}
-
-/** As withApp, for the reseller that the command line names. */
-export function withReseller(
-  options: ProgramOptions & { readonly reseller: string },
-  work: (resellerId: number, app: App, context: CliContext) => Promise<unknown>,
-): Promise<void> {
-  return withApp({ role: 'watch-lists', options }, async (app, context) => {
-    const { id } = await requireReseller(app.database.db, options.reseller)
-    return work(id, app, context)
-  })
 }
 
 /** As withApp, with the queue. */

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 
 /** The options of the program, which every command has. */
 export interface ProgramOptions {
-  readonly json?: boolean
+  /** That of --json too. */
   readonly output?: OutputFormat
   readonly wide?: boolean
   readonly database?: boolean
@@ -42,19 +42,38 @@ function wordsOf(command: Command): string[] {
 /** Runs with the arguments of a command, and its options with those of the program. A number is the exit code. */
 type Run<Given extends unknown[]> = (...given: Given) => Promise<unknown>
 
-/** The action of a command. */
+/** The action of a command. Its run may take the command too. */
 export function act<Given extends unknown[]>(run: Run<Given>) {
   return async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command
-    const exit = await run(...([...given.slice(0, -2), command.optsWithGlobals()] as Given))
+    const options = command.optsWithGlobals()
+    const exit = await run(...([...given.slice(0, -2), options, command] as unknown[] as Given))
     if (typeof exit === 'number') process.exitCode = exit
   }
 }
 
-/** The action of a command that works without the API: its work is loaded when it runs. */
-export function load<Module, Given extends unknown[]>(
-  module: () => Promise<Module>,
-  runOf: (module: Module) => Run<Given>,
-) {
-  return act(async (...given: Given) => runOf(await module())(...given))
+/** What works without the API, by its file. */
+interface Works {
+  readonly config: typeof import('./work/config.ts')
+  readonly database: typeof import('./work/database.ts')
+  readonly doctor: typeof import('./work/doctor.ts')
+  readonly history: typeof import('./work/history.ts')
+  readonly mcp: typeof import('./work/mcp.ts')
+  readonly probe: typeof import('./work/probe.ts')
+  readonly receive: typeof import('./work/receive.ts')
+  readonly reseal: typeof import('./work/reseal.ts')
+  readonly sandbox: typeof import('./work/sandbox.ts')
+  readonly services: typeof import('./work/services.ts')
+  readonly 'sign-in-link': typeof import('./work/sign-in-link.ts')
+  readonly status: typeof import('./work/status.ts')
+  readonly sync: typeof import('./work/sync.ts')
+  readonly 'watch-lists': typeof import('./work/watch-lists.ts')
+}
+
+/** The action of a command whose work is loaded when it runs. */
+export function load<File extends keyof Works>(file: File, name: keyof Works[File]) {
+  return act(async (...given) => {
+    const work = await import(`./work/${file}.ts`)
+    return work[name](...given)
+  })
 }

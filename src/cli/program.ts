@@ -155,7 +155,11 @@ function emptyProgram(writeErr?: (text: string) => void): Command {
         'the form of the answer; csv has all of its members',
       ).choices(OUTPUT_FORMATS),
     )
-    .option('--json', 'print the answer as JSON, of a list one line an item')
+    .addOption(
+      new Option('--json', 'print the answer as JSON, of a list one line an item').implies({
+        output: 'json',
+      }),
+    )
     .option('--wide', 'cut no cell of a table to the width of the terminal')
     .option('--database', 'work on the database itself, as where no API runs')
     .configureHelp({ showGlobalOptions: true })

@@ -38,13 +38,18 @@ export function questionOfOptions(
   returnFlightId: string | undefined,
   options: TermOptions,
 ): Question {
-  const given = (column: string) => options[camelCase(column)] as FieldValue | undefined
   const flights = { flightId, returnFlightId: returnFlightId ?? null }
-  if (TERM_FIELDS.every(({ column }) => given(column) === undefined)) return questionWith(flights)
-  const terms = questionFrom((field: QuestionField) => given(field.column) ?? field.default)
+  if (!hasTerms(options)) return questionWith(flights)
+  const terms = questionFrom((field: QuestionField) => termOf(options, field) ?? field.default)
   return { ...terms, ...flights }
 }
 
-function camelCase(column: string): string {
-  return column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+/** Whether one of the options of `addTermOptions` is given. */
+export function hasTerms(options: TermOptions): boolean {
+  return TERM_FIELDS.some((field) => termOf(options, field) !== undefined)
+}
+
+function termOf(options: TermOptions, { column }: QuestionField): FieldValue | undefined {
+  const name = column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return options[name] as FieldValue | undefined
 }

@@ -34,7 +34,7 @@ const LOG_MS = 10_000
 
 export function createTerminal(
   { stdout, stderr, logProgress }: TerminalStreams,
-  { json = false, output = json ? 'json' : 'table', wide = false }: ProgramOptions = {},
+  { output = 'table', wide = false }: ProgramOptions = {},
 ): Terminal {
   const interactive = stderr.isTTY === true
   const coloured = hasColours(stderr)

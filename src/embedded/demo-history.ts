@@ -251,8 +251,8 @@ async function findConfirmations(db: Db): Promise<Map<number, number>> {
 
 /** What farewatch reads of the answer that the sandbox would give. */
 function observe({ app, world }: Playing, question: Question, at: Date): Observation {
-  const { flightId, passengers } = question
-  const body = JSON.stringify(verifyFares(world, at, { flightId, ...passengers }))
+  const { flightId, returnFlightId, passengers } = question
+  const body = JSON.stringify(verifyFares(world, at, { flightId, returnFlightId, ...passengers }))
   const { verifyRequest, readAnswer, parserVersion } = FARES_PROVIDER
   return {
     ...readAnswer([Buffer.from(body)], question, app.syncDeps.scrub),

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { hasDeparted, searchFlights, searchQuietFlights } from '../../sandbox/world/story.ts'
+import { flightBack, hasDeparted, searchFlights } from '../../sandbox/world/story.ts'
 import type { World } from '../../sandbox/world/world.ts'
 import type { EndpointDeps } from '../delivery/endpoints/change-endpoints.ts'
 import {
@@ -128,7 +128,7 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
   const isNew = (await findWatchList({ db, resellerId }, LIST)) === undefined
   const watches = await listWatches(db, resellerId, { list: LIST, limit: 1000 })
   const departed = watches.filter(
-    (watch) => isSeeded(watch) && hasDeparted(world, flightOf(watch), instant),
+    (watch) => isSeeded(world, watch) && hasDeparted(world, flightOf(watch), instant),
   )
   const planned = isNew ? [...(world.story?.flights.keys() ?? [])] : []
   // The database may be newer than the world.
@@ -141,7 +141,8 @@ export async function seedDemoWatches(db: Db, world: World, instant: Date): Prom
     cellsOfInput(LIST, {
       reference: referenceOf(flightId),
       flightId,
-      passengers: { nonResidents: { adults: 1 + (i % 3) } },
+      returnFlightId: i % 9 === 8 ? flightBack(world, flightId) : undefined,
+      passengers: { [i % 9 === 7 ? 'residents' : 'nonResidents']: { adults: 1 + (i % 3) } },
     }),
   )
   await importWatchList(db, { resellerId, source: rowsOf('the demo', rows) })
@@ -167,7 +168,7 @@ export async function findFlightToTry(
 ): Promise<string | undefined> {
   const { id } = await ensureDemoReseller(db)
   const without = new Set((await listWatches(db, id, { limit: 1000 })).map(flightOf))
-  return searchQuietFlights(world, instant, 1, without)[0]
+  return searchFlights(world, instant, { n: 1, without })[0]
 }
 
 /** Keeps the flight to try for the page; undefined where there is none. */
@@ -184,11 +185,13 @@ const flightOf = ({ entry }: Watch) => entry.question?.flightId ?? ''
 const referenceOf = (flightId: string) => `demo-${flightId}`
 
 /** An edited watch has another flight than its reference says, or a setting. */
-function isSeeded(watch: Watch): boolean {
+function isSeeded(world: World, watch: Watch): boolean {
   const { entry, pausedAt } = watch
+  const flightId = flightOf(watch)
+  const back = entry.question?.returnFlightId ?? undefined
   return (
-    entry.reference === referenceOf(flightOf(watch)) &&
-    entry.question?.returnFlightId === null &&
+    entry.reference === referenceOf(flightId) &&
+    (back === undefined || back === flightBack(world, flightId)) &&
     pausedAt === null &&
     SETTING_FIELDS.every((field) => (fieldValue(entry, field) ?? null) === field.default)
   )

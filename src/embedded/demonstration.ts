@@ -102,14 +102,14 @@ export function demonstrationLoop(deps: DemonstrationDeps): Loop {
     reports.splice(0)
     if (fault.rule === null) receiver?.die(FAULT_SECONDS * 1_000)
     else await addFault(sandbox, fault.rule)
-    say(`demonstration: ${fault.begins}, for a minute`)
+    say(`${fault.begins}, for a minute`)
   }
   const report = async ({ fault, since }: Running) => {
     running = undefined
     const own = await countOwn(deps.db, since)
     const script = countScript(reports)
     const webhooks = receiver?.counts() ?? { refused: 0, arrived: 0 }
-    say(`demonstration: ${fault.ended({ own, script, ...webhooks })}`)
+    say(fault.ended({ own, script, ...webhooks }))
   }
   return {
     name: 'demonstration',

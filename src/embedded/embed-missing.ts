@@ -7,8 +7,9 @@ import type { Clock } from '../platform/base/clock.ts'
 import type { Logger } from '../platform/base/logger.ts'
 import { RECEIVER_NETWORK } from '../platform/base/loopback.ts'
 import { unsetPostgresVariables } from '../platform/config/config.ts'
-import { type Config, SETTINGS } from '../platform/config/settings.ts'
+import type { Config } from '../platform/config/settings.ts'
 import { openDemoWorld } from './demo.ts'
+import { demoSettingsOf } from './demo-settings.ts'
 import { acquireEmbeddedPostgres, type EmbeddedPostgres } from './postgres.ts'
 import { createOnce, EmbeddedPostgresError, undefinedIfMissing } from './postgres-errors.ts'
 import { type RunningSandbox, recordRunning, requireSandbox } from './running-services.ts'
@@ -34,15 +35,6 @@ interface EmbedOptions {
   readonly sandbox: 'start' | 'join' | 'none'
 }
 
-/**
- * An hour passes in the sandbox each minute, so its lists and fares are read more often. A setting that is not its
- * default is kept.
- */
-const DEMO_SETTINGS = {
-  ROUTE_SYNC_SCHEDULE: '*/20 * * * * *',
-  AVAILABILITY_SYNC_SCHEDULE: '*/20 * * * * *',
-  MIN_INTERVAL_SECONDS: 20,
-} as const
 /** The upstream of a command that does not call it. */
 const NO_UPSTREAM = 'http://127.0.0.1:9'
 
@@ -129,14 +121,9 @@ function demoConfig(
   config: Config & { readonly DATABASE_URL: string },
   { url, token }: RunningSandbox,
 ): ReadyConfig {
-  const settings = Object.entries(DEMO_SETTINGS).filter(
-    ([name]) =>
-      config[name as keyof typeof DEMO_SETTINGS] ===
-      SETTINGS[name as keyof typeof DEMO_SETTINGS].preset,
-  )
   return {
     ...config,
-    ...Object.fromEntries(settings),
+    ...demoSettingsOf(config),
     UPSTREAM_BASE_URL: url,
     UPSTREAM_ACCESS_TOKEN: token,
   }

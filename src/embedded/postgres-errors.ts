@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { link, rm, writeFile } from 'node:fs/promises'
 import { AppError, messageOf, nameFullDisk } from '../platform/base/errors.ts'
 
@@ -55,7 +54,7 @@ export function hasCode(err: unknown, code: string): boolean {
 
 /** Writes a file as a whole. False if there is one already: a link succeeds for one process only. */
 export async function createOnce(file: string, text: string): Promise<boolean> {
-  const partial = `${file}.${randomUUID()}`
+  const partial = `${file}.${crypto.randomUUID()}`
   await writeFile(partial, text, { mode: 0o600 })
   try {
     await link(partial, file)

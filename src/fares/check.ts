@@ -124,7 +124,7 @@ async function callInOrder(
       continue
     }
     const askedAt = slot.now()
-    const call = upstream.verifyFares(question, { signal: options.signal, slot }).then(
+    const call = upstream.verifyFares(question, { signal: options.signal, slot, fareId }).then(
       (observation) => {
         const check = { fareId, askedAt, why, observation }
         results.push(isRateLimited(observation) ? { blocked: fareId } : check)

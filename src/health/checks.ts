@@ -1,4 +1,4 @@
-import { MASS_KINDS, massOf } from '../platform/base/change-kinds.ts'
+import { CHANGE_KINDS, MASS_KINDS, massOf } from '../platform/base/change-kinds.ts'
 import { PAUSED_WORK } from '../platform/base/kinds.ts'
 import { aheadText, durationText } from '../platform/base/text.ts'
 import { UNLIKE_SUM } from '../upstream/flights/answer-habits.ts'
@@ -392,7 +392,7 @@ const HELD: StatusChecks = {
     find: ({ held }) =>
       held.map(({ kind, fares, since, until }) => {
         const wait = `${ofFares(fares)} ${fares === 1 ? 'waits' : 'wait'}`
-        const text = `${wait} with ${kind.replaceAll('_', ' ')}, as many change at once.`
+        const text = `${wait}: ${CHANGE_KINDS[kind].label}; many change at once.`
         return warn(text, { since, until })
       }),
   },

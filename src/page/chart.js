@@ -38,14 +38,10 @@ export function Chart({ series: all, kind, span, format, label, isFitted = false
       : Math.max(0, ...series.map(({ values }) => values[i] ?? 0)),
   )
   const most = Math.max(...totals, 0)
-  const low = isFitted ? Math.min(...totals.filter((value) => value > 0)) : 0
   const height = isFitted ? TALL : HEIGHT
-  // A line that never moves lies in the middle.
-  const isFlat = isFitted && low === most
-  const scale = {
-    ...{ steps, width, height },
-    ...(isFlat ? { low: 0, most: 2 * most } : { low, most: most || 1 }),
-  }
+  const range = isFitted ? rangeOf(totals.filter(Boolean)) : { low: 0, most: most || 1 }
+  const scale = { steps, width, height, top: TOP, ...range }
+  const { low } = scale
   const point = (/** @type {MouseEvent & { currentTarget: Element }} */ event) => {
     const { left } = event.currentTarget.getBoundingClientRect()
     const step = Math.floor(((event.clientX - left) / width) * steps)
@@ -61,8 +57,8 @@ export function Chart({ series: all, kind, span, format, label, isFitted = false
       <line class="grid" x1="0" x2=${width} y1=${TOP} y2=${TOP} />
       <line class="grid" x1="0" x2=${width} y1=${floor} y2=${floor} />
       <${DRAWN[kind]} series=${series} scale=${scale} />
-      ${most > 0 && html`<text x="0" y=${isFlat ? height / 2 - 6 : TOP - 4}>${format(most)}</text>`}
-      ${low > 0 && low < most && html`<text x="0" y=${floor - 4}>${format(low)}</text>`}
+      ${most > 0 && html`<text x="0" y=${floor - heightOf(most, scale) - 4}>${format(most)}</text>`}
+      ${low > 0 && html`<text x="0" y=${floor - 4}>${format(low)}</text>`}
       ${at >= 0 && html`<line class="cursor" x1=${xOf(at, scale)} x2=${xOf(at, scale)} y1=${TOP} y2=${height} />`}
     </svg>
     <figcaption>${
@@ -83,7 +79,30 @@ function valuesAt(series, step, format) {
   return known.length === 0 ? texts.none : known.join(', ')
 }
 
-/** @typedef {{ steps: number, width: number, height: number, low: number, most: number }} Scale */
+/** @typedef {{ steps: number, width: number, height: number, top: number, low: number, most: number }} Scale */
+
+/** The range of values. A single one lies in the middle. @param {readonly (number | null)[]} values */
+export function rangeOf(values) {
+  const known = values.filter((value) => value !== null)
+  const [low, most] = [Math.min(...known), Math.max(...known)]
+  return low < most ? { low, most } : { low: 0, most: 2 * most }
+}
+
+/**
+ * What held at the end of each step of a span.
+ * @template {{ validFrom: string, validTo: string | null }} Interval
+ * @param {readonly Interval[]} intervals
+ * @param {{ since: number, until: number, steps: number }} span
+ */
+export function sampled(intervals, { since, until, steps }) {
+  return Array.from({ length: steps }, (_, step) => {
+    const at = since + ((until - since) * (step + 1)) / steps
+    return intervals.find(
+      ({ validFrom, validTo }) =>
+        Date.parse(validFrom) <= at && (validTo === null || at < Date.parse(validTo)),
+    )
+  })
+}
 
 /** The middle of a step. @param {number} step @param {Scale} scale */
 function xOf(step, { steps, width }) {
@@ -91,8 +110,8 @@ function xOf(step, { steps, width }) {
 }
 
 /** @param {number} value @param {Scale} scale */
-function heightOf(value, { height, low, most }) {
-  return ((height - TOP - BOTTOM) * (value - low)) / (most - low)
+function heightOf(value, { height, top, low, most }) {
+  return ((height - top - BOTTOM) * (value - low)) / (most - low)
 }
 
 /** @param {{ series: readonly Series[], scale: Scale }} props */
@@ -111,7 +130,7 @@ function Bars({ series, scale }) {
 }
 
 /** A value between two gaps is a dot. @param {{ series: readonly Series[], scale: Scale }} props */
-function Lines({ series, scale }) {
+export function Lines({ series, scale }) {
   return series.map(({ tone, values }) => {
     const runs = runsOf(values).map((run) =>
       run.map(({ step, value }) => ({

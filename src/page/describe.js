@@ -116,11 +116,11 @@ function notesOf({ intents = [], saving, context }) {
 
 /** A route with its availability, or a place with its attributes. @param {Side | null | undefined} state */
 export function routeText(state) {
-  if (!state) return texts.changes.routeAbsent
+  if (!state) return 'The route does not exist.'
   if (state.available === undefined)
     return `${state.iata || texts.none} ${state.city}, ${state.country}`
-  if (state.available === null) return texts.changes.routeUnknown
-  return state.available ? texts.changes.routeAvailable : texts.changes.routeUnavailable
+  if (state.available === null) return 'Whether the route can be booked is not known.'
+  return state.available ? 'The route can be booked.' : 'The route cannot be booked.'
 }
 
 /** The values of a sentence about a route or a place. @param {Change} record */
@@ -248,10 +248,10 @@ export function endpointState({ enabled, disabledReason, failingSince, lastSucce
   if (!enabled) {
     return { level: 'bad', text: textOf(texts.endpoints.disabledReasons, disabledReason) }
   }
-  if (failingSince !== null) return { level: 'warn', text: texts.endpoints.failing }
+  if (failingSince !== null) return { level: 'warn', text: 'failing' }
   return lastSuccessAt === null
-    ? { level: 'idle', text: texts.endpoints.nothingSent }
-    : { level: 'good', text: texts.endpoints.works }
+    ? { level: 'idle', text: 'nothing was sent yet' }
+    : { level: 'good', text: 'works' }
 }
 
 /** How an attempt ended. @param {{ outcome: string, status: number | null }} attempt */
@@ -262,7 +262,7 @@ export function attemptText({ outcome, status }) {
 /** Which records an endpoint receives, and when. @param {WebhookEndpoint} endpoint */
 export function receivesText({ kinds, reasons, lists, rules, digest }) {
   const isFiltered = [kinds, reasons, lists, rules].some((filter) => filter !== null)
-  const which = isFiltered ? texts.endpoints.chosen : texts.endpoints.everything
+  const which = isFiltered ? 'the records chosen below' : 'all records'
   return digest === null ? which : `${which}, ${textOf(texts.endpointForm.digests, paceOf(digest))}`
 }
 

@@ -1,18 +1,19 @@
 /** @import { Answer } from './answers.ts' */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { callApi, ProblemError, serverNow } from './session.js'
+import { callApi, ProblemError, serverNow, shown } from './session.js'
 
 const RETRY_MS = 10_000
 
 /**
- * What a load returned. `data` stays while it is loaded again; `error` is the last failure. `reloaded` ends when
- * what it loaded is shown.
+ * What a load returned. `data` stays while it is loaded again; `error` is the last failure. `reload` ends when what it
+ * loaded is shown.
  * @template T
- * @typedef {{ data: T | undefined, error: Error | undefined, reload: () => void, reloaded: () => Promise<void> }} Resource
+ * @typedef {{ data: T | undefined, error: Error | undefined, reload: () => Promise<void> }} Resource
  */
 
 /**
- * Loads data when the view opens, when an input changes, and every `everyMs` while the tab is visible.
+ * Loads data when the view opens, when an input changes, and when the page has changed something. With `everyMs` also
+ * that often while the tab is visible, and when the stream brings something.
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} load
  * @param {readonly unknown[]} inputs
@@ -27,18 +28,8 @@ export function useResource(load, inputs, { everyMs } = {}) {
     }),
   )
   const [round, setRound] = useState(0)
-  const progress = useRef(/** @type {Set<'running' | 'again'>} */ (new Set()))
-  const waiting = useRef(/** @type {(() => void)[]} */ ([]))
-  // A request in progress ends before the next one begins. Otherwise, a slow answer would never be shown.
-  const reload = useCallback(() => {
-    if (progress.current.has('running')) progress.current.add('again')
-    else setRound((last) => last + 1)
-  }, [])
-  const reloaded = () =>
-    new Promise((/** @type {(shown: void) => void} */ resolve) => {
-      waiting.current.push(resolve)
-      reload()
-    })
+  const next = () => setRound((last) => last + 1)
+  const { waiting, running, reload } = useReload(next)
   const seen = useRef(/** @type {readonly unknown[]} */ (inputs))
   useEffect(() => {
     const changed = inputs.some((input, i) => input !== seen.current[i])
@@ -47,23 +38,47 @@ export function useResource(load, inputs, { everyMs } = {}) {
     if (changed) setState({ data: undefined, error: undefined })
     const leaving = new AbortController()
     const { signal } = leaving
-    const finish = (/** @type {() => void} */ show) => {
+    const served = waiting.current.length
+    const finish = (/** @type {Parameters<typeof setState>[0]} */ end) => {
       if (signal.aborted) return
-      const again = progress.current.has('again')
-      progress.current.clear()
-      show()
-      if (again) setRound((last) => last + 1)
-      else for (const resolve of waiting.current.splice(0)) resolve()
+      running.current = 0
+      setState(end)
+      for (const resolve of waiting.current.splice(0, served)) resolve()
+      if (waiting.current.length > 0) next()
     }
-    progress.current.add('running')
+    running.current = 1
     load(signal).then(
-      (data) => finish(() => setState({ data, error: undefined })),
-      (error) => finish(() => setState((last) => ({ ...last, error }))),
+      (data) => finish({ data, error: undefined }),
+      (error) => finish((last) => ({ ...last, error })),
     )
     return () => leaving.abort()
   }, [...inputs, round])
   useTimes(reload, { everyMs, error: state.error })
-  return { ...state, reload, reloaded }
+  return { ...state, reload }
+}
+
+/**
+ * Asks for another load. One in progress ends before the next one begins. Otherwise, a slow answer would never be shown.
+ * @param {() => void} next begins a load
+ */
+function useReload(next) {
+  const waiting = useRef(/** @type {(() => void)[]} */ ([]))
+  const running = useRef(0)
+  const reload = useCallback(
+    () =>
+      new Promise((/** @type {(shown: void) => void} */ resolve) => {
+        waiting.current.push(resolve)
+        if (running.current === 0) next()
+      }),
+    [],
+  )
+  useEffect(
+    () => () => {
+      for (const resolve of waiting.current) resolve()
+    },
+    [],
+  )
+  return { waiting, running, reload }
 }
 
 /**
@@ -77,8 +92,12 @@ export function useAnswer(path, everyMs) {
   return useResource((signal) => callApi(path, { signal }), [path], { everyMs })
 }
 
-/** Loads again when it is time to. @param {() => void} reload @param {{ everyMs: number | undefined, error: Error | undefined }} why */
+/** Loads again when it is time to. @param {() => Promise<void>} reload @param {{ everyMs: number | undefined, error: Error | undefined }} why */
 function useTimes(reload, { everyMs, error }) {
+  useEffect(() => {
+    shown.set(reload, everyMs)
+    return () => void shown.delete(reload)
+  }, [everyMs, reload])
   useEffect(() => {
     if (everyMs === undefined) return undefined
     const timer = setInterval(() => document.hidden || reload(), everyMs)
@@ -140,16 +159,16 @@ function readRoute() {
 /**
  * The filters in the address, behind `?`, and a way to set some. An empty value removes one. Filters make no entry of
  * the browser's history.
- * @returns {[URLSearchParams, (given: Record<string, string>) => void]}
+ * @returns {[Record<string, string>, (given: Record<string, string>) => void]}
  */
 export function useQuery() {
-  const text = useAddress(readQuery)
+  const query = Object.fromEntries(new URLSearchParams(useAddress(readQuery)))
   const set = (/** @type {Record<string, string>} */ given) => {
-    const next = new URLSearchParams({ ...Object.fromEntries(new URLSearchParams(text)), ...given })
-    for (const [name, value] of [...next]) if (value === '') next.delete(name)
+    const all = Object.entries({ ...query, ...given })
+    const next = new URLSearchParams(all.filter(([, value]) => value !== ''))
     location.replace(`${location.hash.split('?')[0]}${next.size === 0 ? '' : `?${next}`}`)
   }
-  return [new URLSearchParams(text), set]
+  return [query, set]
 }
 
 /** The filters in the address as text. */
@@ -203,16 +222,4 @@ export function useSize() {
  */
 export function typed(set) {
   return ({ currentTarget }) => set(currentTarget.value)
-}
-
-/**
- * What a form does when it is sent.
- * @param {() => unknown} send
- * @returns {(event: Event) => void}
- */
-export function onSubmit(send) {
-  return (event) => {
-    event.preventDefault()
-    send()
-  }
 }

@@ -1,112 +1,93 @@
-import { createContext } from 'preact'
-import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { followStream } from './event-stream.js'
-import { html } from './parts.js'
-import { callApi } from './session.js'
+import { useEffect, useState } from 'preact/hooks'
+import { authorization, callApi, caller, ProblemError, readShown } from './session.js'
+
+/** @typedef {'connecting' | 'live' | 'lost' | 'refused'} StreamState */
+
+/** What arrives within this time is read together. */
+const BURST_MS = 1_000
+const FIRST_RETRY_MS = 1_000
+const MAX_RETRY_MS = 30_000
+/** The server sends something at least every 15 s. A connection that is silent for longer is dead, whatever TCP says. */
+const SILENT_MS = 45_000
+/** Another attempt would be refused too. */
+const REFUSED = [400, 401, 403, 404]
 
 /**
- * The one stream of this tab: its state, and a way to receive its events.
- * @typedef {{
- *   state: import('./event-stream.js').StreamState,
- *   subscribe: (listener: (event: import('./event-stream.js').StreamEvent) => void) => () => void,
- * }} Live
+ * Follows the changes of the caller while the page is open. When something arrives, what is shown is read again: an event
+ * says no more than that.
+ * @returns {StreamState}
  */
-
-const LiveContext = createContext(
-  /** @type {Live} */ ({ state: 'connecting', subscribe: () => () => undefined }),
-)
-
-/**
- * Operators follow all changes, resellers their own feed.
- * @param {{ caller: import('./session.js').Caller, children?: unknown }} props
- */
-export function LiveProvider({ caller, children }) {
-  const [state, setState] = useState(
-    /** @type {import('./event-stream.js').StreamState} */ ('connecting'),
-  )
-  const listeners = useMemo(() => new Set(), [])
-  const { isOperator } = caller
+export function useStream() {
+  const [state, setState] = useState(/** @type {StreamState} */ ('connecting'))
   useEffect(() => {
     const leaving = new AbortController()
-    const { signal } = leaving
-    const onEvent = (/** @type {unknown} */ event) => {
-      for (const listener of listeners) listener(event)
-    }
-    void followStream(() => startOf(isOperator), { onEvent, onState: setState, signal })
+    void follow(setState, leaving.signal)
     return () => leaving.abort()
-  }, [isOperator])
-  const live = useMemo(
-    () => ({
-      state,
-      subscribe: (/** @type {unknown} */ listener) => {
-        listeners.add(listener)
-        return () => listeners.delete(listener)
-      },
-    }),
-    [state],
-  )
-  return html`<${LiveContext.Provider} value=${live}>${children}<//>`
+  }, [])
+  return state
 }
 
-/** The feeds of operators. */
-export const OPERATOR_FEEDS = /** @type {const} */ (['/route-changes', '/availability-changes'])
-
-/** @typedef {(typeof OPERATOR_FEEDS)[number] | '/watch-changes'} Feed */
-
-/**
- * The present ends of the feeds. Without them, what is recorded before the first id arrives would be lost with the
- * connection.
- * @param {boolean} isOperator
- */
-async function startOf(isOperator) {
-  if (!isOperator) return `/watch-changes/stream?after=${await headOf('/watch-changes')}`
-  const [routes, fares] = await Promise.all(OPERATOR_FEEDS.map(headOf))
-  return `/changes/stream?after=r${routes}.f${fares}`
+/** @param {(state: StreamState) => void} onState @param {AbortSignal} signal */
+async function follow(onState, signal) {
+  let waitMs = FIRST_RETRY_MS
+  while (!signal.aborted) {
+    onState('connecting')
+    try {
+      await readStream(await findPath(), signal, () => {
+        onState('live')
+        waitMs = FIRST_RETRY_MS
+        readAgain()
+      })
+    } catch (error) {
+      const { status } = /** @type {ProblemError} */ (error)
+      if (REFUSED.includes(status)) return onState('refused')
+    }
+    onState('lost')
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
+    waitMs = Math.min(MAX_RETRY_MS, waitMs * 2)
+  }
 }
 
-/** @param {Feed} feed */
-async function headOf(feed) {
-  const { head } = await callApi(`${feed}?limit=1`)
-  return head
+/** Operators follow all changes, resellers their own feed, each from its present end. */
+async function findPath() {
+  if (caller.isOperator) return '/changes/stream'
+  const { head } = await callApi('/watch-changes?limit=1')
+  return `/watch-changes/stream?after=${head}`
 }
 
-/** @returns {Live} */
-export function useLive() {
-  return useContext(LiveContext)
+/** Reads one connection until it ends. @param {string} path @param {AbortSignal} signal @param {() => void} onOpen */
+async function readStream(path, signal, onOpen) {
+  const silent = new AbortController()
+  const watchdog = () => setTimeout(() => silent.abort(), SILENT_MS)
+  let timer = watchdog()
+  const { status, ok, body } = await fetch(`/api/v1${path}`, {
+    headers: authorization(path),
+    signal: AbortSignal.any([signal, silent.signal]),
+  })
+  if (!ok || body === null) throw new ProblemError(status, {})
+  onOpen()
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    clearTimeout(timer)
+    if (done) return
+    timer = watchdog()
+    if (isNews(value)) readAgain()
+  }
 }
 
-/**
- * Calls a function for each event of the stream while the view is open.
- * @param {(event: import('./event-stream.js').StreamEvent) => void} onEvent
- * @param {readonly unknown[]} inputs
- */
-export function useEvents(onEvent, inputs) {
-  const { subscribe } = useLive()
-  useEffect(() => subscribe(onEvent), [subscribe, ...inputs])
+/** Whether some text of a stream is more than a heartbeat, however it is cut. @param {string} text */
+export function isNews(text) {
+  return /[^:\s]/.test(text)
 }
 
-/**
- * Calls a function with the events of a burst together.
- * @param {(events: import('./event-stream.js').StreamEvent[]) => void} onBurst
- * @param {number} ms how long a burst lasts
- */
-export function useBursts(onBurst, ms) {
-  const waiting = useRef(/** @type {import('./event-stream.js').StreamEvent[]} */ ([]))
-  useEvents(
-    (event) => {
-      if (waiting.current.push(event) > 1) return
-      setTimeout(() => onBurst(waiting.current.splice(0)), ms)
-    },
-    [onBurst],
-  )
-}
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let burst
 
-/** Calls a function when a run has ended or was decided. @param {() => void} onRuns */
-export function useRuns(onRuns) {
-  useEvents(
-    ({ name }) => {
-      if (name === 'runs') onRuns()
-    },
-    [onRuns],
-  )
+function readAgain() {
+  if (burst !== undefined) return
+  burst = setTimeout(() => {
+    burst = undefined
+    void readShown((everyMs) => everyMs !== undefined)
+  }, BURST_MS)
 }

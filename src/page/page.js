@@ -1,9 +1,9 @@
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { linkTo, useResource, useRoute } from './hooks.js'
-import { LiveProvider, useLive } from './live.js'
+import { useStream } from './live.js'
 import { Badge, Empty, html } from './parts.js'
-import { readCaller, signOut } from './session.js'
+import { caller, readCaller, signOut } from './session.js'
 import { textOf, texts } from './texts.js'
 import { ChangesView } from './views/changes.js'
 import { DeliveriesView } from './views/deliveries.js'
@@ -15,59 +15,57 @@ import { ScheduleView } from './views/schedule.js'
 import { WatchesView } from './views/watches.js'
 import { loadVocabulary } from './vocabulary.js'
 
-/** The views that a caller sees, by the first part of their address. @param {import('./session.js').Caller} caller */
-function viewsFor({ isOperator, reseller }) {
+/** The views that the caller sees, by the first part of their address. */
+function viewsOfCaller() {
   return {
     now: NowView,
     map: MapView,
     changes: ChangesView,
-    ...(reseller === null ? {} : { watches: WatchesView }),
+    ...(caller.reseller === null ? {} : { watches: WatchesView }),
     deliveries: DeliveriesView,
     runs: RunsView,
-    ...(isOperator ? { schedule: ScheduleView } : {}),
+    ...(caller.isOperator ? { schedule: ScheduleView } : {}),
   }
 }
 
-/** Whom the keys belong to. The texts of codes are fetched meanwhile. */
+/** Whether a key is valid. The texts of codes are fetched meanwhile. */
 async function readSession() {
-  const [caller] = await Promise.all([readCaller(), loadVocabulary()])
-  return caller
+  const [isKnown] = await Promise.all([readCaller(), loadVocabulary()])
+  return isKnown
 }
 
 function App() {
-  const caller = useResource(readSession, [])
+  const { data: isKnown, error, reload } = useResource(readSession, [])
   const [name, code] = useRoute()
   const enter = () => {
     location.hash = linkTo('now')
-    caller.reload()
+    void reload()
   }
   const leave = async () => {
     await signOut()
     location.hash = ''
     location.reload()
   }
-  if (caller.error && caller.data === undefined) {
-    return html`<${HomeView} error=${caller.error} onEnter=${enter} />`
+  if (isKnown === undefined) {
+    return error
+      ? html`<${HomeView} error=${error} onEnter=${enter} />`
+      : html`<p class="muted pad" role="status">${texts.loading}</p>`
   }
-  if (caller.data === undefined)
-    return html`<p class="muted pad" role="status">${texts.loading}</p>`
   if (name === 'sign-in') {
-    return html`<${SignInView} code=${code ?? ''} caller=${caller.data} onEnter=${enter} />`
+    return html`<${SignInView} code=${code ?? ''} isKnown=${isKnown} onEnter=${enter} />`
   }
-  if (caller.data === null) return html`<${HomeView} onEnter=${enter} />`
-  return html`<${LiveProvider} caller=${caller.data}>
-    <${Board} caller=${caller.data} onLeave=${leave} />
-  <//>`
+  if (!isKnown) return html`<${HomeView} onEnter=${enter} />`
+  return html`<${Board} onLeave=${leave} onRefused=${reload} />`
 }
 
-/** @param {{ caller: import('./session.js').Caller, onLeave: () => Promise<void> }} props */
-function Board({ caller, onLeave }) {
+/** @param {{ onLeave: () => Promise<void>, onRefused: () => Promise<void> }} props */
+function Board({ onLeave, onRefused }) {
   const [name = 'now', ...rest] = useRoute()
-  const views = viewsFor(caller)
-  const { state } = useLive()
+  const views = viewsOfCaller()
+  const state = useStream()
   // A revoked key ends the session: nothing on the page may go on looking current.
   useEffect(() => {
-    if (state === 'refused') void readCaller().then((known) => known === null && void onLeave())
+    if (state === 'refused') void onRefused()
   }, [state])
   const View = new Map(Object.entries(views)).get(name)
   const title = View === undefined ? texts.noSuchView[0] : textOf(texts.views, name)
@@ -75,10 +73,10 @@ function Board({ caller, onLeave }) {
     document.title = `${title} · ${texts.name}`
   }, [title])
   return html`<div class="board">
-    <a class="skip" href="#content" onClick=${focusContent}>${texts.skip}</a>
+    <a class="skip" href="#content" onClick=${focusContent}>Skip to the content</a>
     <header>
       <a class="brand" href=${linkTo('now')}><img src="/assets/icon.svg" alt="" width="24" height="24" />${texts.name}</a>
-      <nav aria-label=${texts.navigation}>
+      <nav aria-label="Views">
         ${Object.keys(views).map(
           (one) => html`<a href=${linkTo(one)} aria-current=${one === name ? 'page' : null}>
             ${textOf(texts.views, one)}</a>`,
@@ -86,8 +84,8 @@ function Board({ caller, onLeave }) {
       </nav>
       <div class="who">
         <${StreamState} state=${state} />
-        <span>${whoIs(caller)}</span>
-        <button type="button" class="plain" onClick=${onLeave}>${texts.signOut}</button>
+        <span>${whoIs()}</span>
+        <button type="button" class="plain" onClick=${onLeave}>Sign out</button>
       </div>
     </header>
     <main id="content" tabindex="-1">
@@ -95,7 +93,7 @@ function Board({ caller, onLeave }) {
       ${
         View === undefined
           ? html`<${Empty} texts=${texts.noSuchView} />`
-          : html`<${View} key=${name} caller=${caller} path=${rest} />`
+          : html`<${View} key=${name} path=${rest} />`
       }
     </main>
     <footer><${Links} /></footer>
@@ -108,7 +106,7 @@ function focusContent(event) {
   document.getElementById('content')?.focus()
 }
 
-/** @param {{ state: import('./event-stream.js').StreamState }} props */
+/** @param {{ state: import('./live.js').StreamState }} props */
 function StreamState({ state }) {
   const level = state === 'live' ? 'good' : state === 'connecting' ? 'idle' : 'warn'
   return html`<span role="status"><${Badge} level=${level}>${texts.stream[state]}<//></span>`

@@ -1,7 +1,7 @@
 import htm from 'htm'
 import { h } from 'preact'
 import { useState } from 'preact/hooks'
-import { onSubmit, typed } from './hooks.js'
+import { typed } from './hooks.js'
 import { ProblemError } from './session.js'
 import { texts } from './texts.js'
 
@@ -22,14 +22,16 @@ export function Badge({ level, sign = SIGNS[level], children }) {
 }
 
 /**
- * One question, its answer as a sentence, and what helps. Without a level it is neither good nor bad.
- * @param {{ title: string, level?: Level, figure?: unknown, sentence: unknown, help?: unknown, children?: unknown }} props
+ * One question, its answer as a sentence, and what helps. The first warning about it replaces its sentence and its level.
+ * Without a level it is neither good nor bad.
+ * @param {{ title: string, level?: Level, warnings?: readonly { level: Level, text: string }[], figure?: unknown, sentence: unknown, help?: unknown, children?: unknown }} props
  */
-export function Card({ title, level, figure, sentence, help, children }) {
+export function Card({ title, figure, help, children, warnings = [], ...usual }) {
+  const { level = usual.level, text = usual.sentence } = warnings[0] ?? {}
   return html`<section class="card ${level ?? ''}">
     <h2>${title}</h2>
     ${figure && html`<p class="amount">${figure}</p>`}
-    <p class="sentence">${level ? html`<${Badge} level=${level}>${sentence}<//>` : sentence}</p>
+    <p class="sentence">${level ? html`<${Badge} level=${level}>${text}<//>` : text}</p>
     ${children}
     ${help && html`<p class="help">${help}</p>`}
   </section>`
@@ -51,10 +53,23 @@ export function Segments({ label, names, chosen, onChoose }) {
   )}</div>`
 }
 
-/** A list of choices by their values. @param {{ label: string, options: Iterable<[string | number, string]>, value: unknown, onChoose: (value: string) => void }} props */
-export function Select({ label, options, value, onChoose }) {
-  return html`<label>${label} <select value=${value} onChange=${typed(onChoose)}>
-    ${[...options].map(([name, text]) => html`<option value=${name}>${text}</option>`)}</select></label>`
+/**
+ * A list of choices by their values. Without `onChoose` it is a field of a form, and `value` its first value.
+ * @param {{ label: string, options: Iterable<[string | number, string]>, value: unknown, onChoose?: (value: string) => void, name?: string }} props
+ */
+export function Select({ label, options, value, onChoose, name }) {
+  return html`<label>${label} <select name=${name} value=${onChoose && value} onChange=${onChoose && typed(onChoose)}>
+    ${[...options].map(([one, text]) => html`<option value=${one} defaultSelected=${one === value}>${text}</option>`)}</select></label>`
+}
+
+/** An input with its label. @param {{ label: string, [attribute: string]: unknown }} props */
+export function Field({ label, ...input }) {
+  return html`<label>${label} <input spellcheck=${false} ...${input} /></label>`
+}
+
+/** @param {{ label: string, [attribute: string]: unknown }} props */
+export function Check({ label, ...input }) {
+  return html`<label><input type="checkbox" ...${input} /> ${label}</label>`
 }
 
 /** What the colours of a map mean. @param {{ keys: Record<string, string> }} props by the class of the key */
@@ -62,6 +77,11 @@ export function Legend({ keys }) {
   return html`<p class="legend">${Object.entries(keys).map(
     ([key, text]) => html`<span><i class="key ${key}"></i> ${text}</span>`,
   )}</p>`
+}
+
+/** @param {{ heads: string[], kind?: string, children?: unknown }} props */
+export function Table({ heads, kind, children }) {
+  return html`<table class=${kind}><thead><tr>${heads.map((text) => html`<th>${text}</th>`)}</tr></thead><tbody>${children}</tbody></table>`
 }
 
 /** A share as a bar. @param {{ share: number, label: string }} props */
@@ -79,7 +99,7 @@ export function failureText(error) {
 /** A value that is shown only once, to be copied. @param {{ value: string, more?: unknown, children?: unknown }} props `more`: other buttons */
 export function Once({ value, more, children }) {
   return html`<div class="notice secret" role="status"><p>${children}</p>
-    ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(value)}>${texts.copy}</button>`}
+    ${navigator.clipboard && html`<button type="button" onClick=${() => navigator.clipboard.writeText(value)}>Copy</button>`}
     ${more}</div>`
 }
 
@@ -90,9 +110,9 @@ export function Failure({ error, onRetry }) {
   const faults = all.filter(
     ({ pointer, detail }) => all.length > 1 || message !== `${placeOf(pointer)} ${detail}`,
   )
-  return html`<div class="notice bad" role="alert">
+  return html`<div class="notice bad ${onRetry ? 'old' : ''}" role="alert">
     <${Badge} level="bad">${message}<//>
-    ${onRetry && html`<button type="button" onClick=${onRetry}>${texts.retry}</button>`}
+    ${onRetry && html`<button type="button" onClick=${onRetry}>Try again</button>`}
     <${FaultList} faults=${faults} />
   </div>`
 }
@@ -162,12 +182,25 @@ export function Action({ label, run: action, ask, kind = '', disabled = false, n
 }
 
 /**
- * A form with its button, and how it ended, until something else is typed.
- * @param {{ kind: string, label: string, send: () => Promise<unknown>, disabled?: boolean, button?: string, more?: unknown, children?: unknown }} props `button`: the class of its button; `more`: other buttons
+ * A form with its button, and how it ended, until something else is typed. Its fields keep what is typed: `send` gets that
+ * by their names.
+ * @param {{ kind: string, label: string, send: (fields: Record<string, string>, form: HTMLFormElement) => Promise<unknown>,
+ *   disabled?: boolean, button?: string, more?: unknown, onType?: () => void, children?: unknown }} props `button`: the class of its button; `more`: other buttons
  */
-export function Form({ kind, label, send, disabled = false, button = 'primary', more, children }) {
+export function Form(props) {
+  const { kind, label, send, disabled = false, button = 'primary', more, onType, children } = props
   const { busy, run, report, forget } = useAction()
-  return html`<form class=${kind} onInput=${forget} onSubmit=${onSubmit(() => disabled || run(send))}>${children}
+  const type = () => {
+    forget()
+    onType?.()
+  }
+  const submit = (/** @type {SubmitEvent & { currentTarget: HTMLFormElement }} */ event) => {
+    event.preventDefault()
+    const form = event.currentTarget
+    const fields = [...new FormData(form)].map(([name, value]) => [name, String(value).trim()])
+    run(() => send(Object.fromEntries(fields), form))
+  }
+  return html`<form class=${kind} onInput=${type} onSubmit=${submit}>${children}
     <div class="buttons"><button type="submit" class=${button} disabled=${busy || disabled}>${busy ? texts.working : label}</button>${more}</div>
     ${report}
   </form>`

@@ -49,9 +49,11 @@ export const OF_RESELLER = /^\/(watch|webhook|own-|deliveries)/
 /** The account that owns the endpoints of operators. */
 const OPERATORS = '(operators)'
 const OF_ENDPOINTS = /^\/(webhook|own-|deliveries)/
-let showsOperators = false
 
-/** Whether the endpoints that are shown are those of operators. @param {boolean} shows */
+/** Whether the endpoints that are shown are those of operators. */
+export let showsOperators = false
+
+/** @param {boolean} shows */
 export function showOperators(shows) {
   showsOperators = shows
 }
@@ -78,10 +80,14 @@ export class ProblemError extends Error {
   }
 }
 
-/** What is wrong, after the name of the field of the body that it is about. @param {{ title?: string, detail?: string, pointer?: string }} problem */
-function messageOf({ title, detail, pointer = '' }) {
+/**
+ * What is wrong, after the name of the field of the body that it is about. A count of errors is about no field.
+ * @param {{ title?: string, detail?: string, pointer?: string, errors?: readonly { detail: string }[] }} problem
+ */
+function messageOf({ title, detail = title, pointer = '', errors = [] }) {
   const field = pointer.split('/').at(-1) ?? ''
-  return detail === undefined || detail.includes(field) ? (detail ?? title) : `${field} ${detail}`
+  const isCount = errors.length > 0 && errors.every((one) => one.detail !== detail)
+  return isCount || detail?.includes(field) !== false ? detail : `${field} ${detail}`
 }
 
 /** A difference below this is the delay of an answer, not a wrong clock. */
@@ -111,8 +117,12 @@ export function authorization(path, key = keyFor(path)) {
   return { authorization: `Bearer ${key}`, ...account }
 }
 
+/** How what is shown is read again, and how often that happens anyway. @type {Map<() => Promise<void>, number | undefined>} */
+export const shown = new Map()
+
 /**
- * Calls the API. Throws a ProblemError, or a TypeError if the server cannot be reached.
+ * Calls the API. Throws a ProblemError, or a TypeError if the server cannot be reached. A call that changes something
+ * ends when what is shown has been read again. What was deleted is left instead.
  * @template {string} Path
  * @template {string} [Method='GET']
  * @param {Path} path below /api/v1
@@ -139,7 +149,19 @@ export async function callApi(path, { method, body, csv, signal, key } = {}) {
   const text = await response.text()
   const decoded = decodedOf(text)
   if (!response.ok || decoded === undefined) throw new ProblemError(response.status, decoded ?? {})
+  const reading = method === undefined ? undefined : readShown(() => true)
+  if (method !== 'DELETE') await reading
   return decoded
+}
+
+/**
+ * Reads again what is shown, the outer before the inner: what is no longer shown then is not read.
+ * @param {(everyMs: number | undefined) => boolean} isWanted
+ */
+export async function readShown(isWanted) {
+  for (const [reload, everyMs] of [...shown]) {
+    if (shown.has(reload) && isWanted(everyMs)) await reload()
+  }
 }
 
 /** Undefined if it is not JSON: a proxy answers with pages of its own. @param {string} text */
@@ -176,20 +198,24 @@ export async function readAll(path, maxItems = 10_000) {
 }
 
 /**
- * Whom the keys of a session belong to.
+ * Whom the keys of the session belong to: known before the first view is drawn.
  * @typedef {{ isOperator: boolean, reseller: string | null, scopes: string[] }} Caller
  */
+export const caller = /** @type {Caller} */ ({})
 
-/** @returns {Promise<Caller | null>} null without a valid key */
+/** Whether the caller may change what is shown. */
+export function mayChange() {
+  return caller.scopes.includes(showsOperators ? 'operate' : 'watch')
+}
+
+/** Finds whom the keys belong to. @returns {Promise<boolean>} false without a valid key */
 export async function readCaller() {
   const found = await Promise.all(Object.values(savedKeys()).map(callerOf))
-  const callers = found.filter((caller) => caller !== null)
-  if (callers.length === 0) return null
-  return {
-    isOperator: callers.some(({ kind }) => kind === 'operator'),
-    reseller: callers.find(({ kind }) => kind === 'reseller')?.reseller ?? null,
-    scopes: callers.flatMap(({ scopes }) => scopes),
-  }
+  const callers = found.filter((one) => one !== null)
+  caller.isOperator = callers.some(({ kind }) => kind === 'operator')
+  caller.reseller = callers.find(({ kind }) => kind === 'reseller')?.reseller ?? null
+  caller.scopes = callers.flatMap(({ scopes }) => scopes)
+  return callers.length > 0
 }
 
 /** @param {string} key null if it is not valid */

@@ -5,7 +5,7 @@ import { shell } from './texts/shell.js'
 import { watches } from './texts/watches.js'
 import { work } from './texts/work.js'
 
-/** Every text of the page. */
+/** The texts by codes, those with values in them, and those of several places. Another text stands where it is shown. */
 export const texts = { ...shell, ...records, ...network, ...work, ...watches, ...deliveries }
 
 /**

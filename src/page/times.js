@@ -35,7 +35,9 @@ export function shortText(seconds) {
  * departures and arrivals of flights are local times of their places.
  */
 const hours = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-const exact = new Intl.DateTimeFormat(undefined, {
+/** @param {Intl.DateTimeFormatOptions} options */
+const formatter = (options) => new Intl.DateTimeFormat(undefined, options)
+const exact = formatter({
   ...hours,
   second: '2-digit',
   day: 'numeric',
@@ -43,14 +45,14 @@ const exact = new Intl.DateTimeFormat(undefined, {
   year: 'numeric',
   timeZoneName: 'short',
 })
-const clock = new Intl.DateTimeFormat(undefined, { ...hours, second: '2-digit' })
-const minute = new Intl.DateTimeFormat(undefined, hours)
-const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'longOffset' })
-const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' })
-const dayOfYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const clock = formatter({ ...hours, second: '2-digit' })
+const minute = formatter(hours)
+const zone = formatter({ timeZoneName: 'longOffset' })
+const day = formatter({ day: 'numeric', month: 'short' })
+const dayOfYear = formatter({ dateStyle: 'medium' })
 
 /** A time that the upstream gave is that of its place: it is shown as it is, whatever the reader's zone. */
-const ofPlaceDay = new Intl.DateTimeFormat(undefined, {
+const ofPlaceDay = formatter({
   ...hours,
   timeZone: 'UTC',
   day: 'numeric',

@@ -1,10 +1,9 @@
 /**
  * @import { Status, StatusWarning } from './api-types.ts'
- * @import { Level } from './parts.js'
- * @import { Caller } from './session.js'
  */
 import { linkTo } from './hooks.js'
-import { Badge, Card, html } from './parts.js'
+import { Badge, html } from './parts.js'
+import { caller } from './session.js'
 import { texts } from './texts.js'
 import { Clock } from './times.js'
 
@@ -28,28 +27,19 @@ export function warningsOfList(status, list) {
 
 /**
  * A warning as a sentence with its level, its times and what helps.
- * @param {{ warning: StatusWarning, status: Status, caller: Caller }} props
+ * @param {{ warning: StatusWarning, status: Status }} props
  */
-export function Warning({ warning, status, caller }) {
+export function Warning({ warning, status }) {
   const { level, text, since, until } = warning
-  const sentence = html`${text} ${since && html`<span class="muted">${texts.now.since} <${Clock} at=${since} /></span>`}
+  const sentence = html`${text} ${since && html`<span class="muted">since <${Clock} at=${since} /></span>`}
     ${until && html` <span class="muted">${texts.now.until} <${Clock} at=${until} /></span>`}`
-  const help = helpFor(warning, status, caller)
+  const help = helpFor(warning, status)
   return html`<${Badge} level=${level}>${sentence}<//>${help && html` <span class="help">${help}</span>`}`
 }
 
-/**
- * A card about subjects of the status. A warning about them replaces its sentence and its level.
- * @param {{ status: Status, about: string[], level?: Level, sentence: unknown, [other: string]: unknown }} props
- */
-export function Judged({ status, about, level = 'good', sentence, ...card }) {
-  const [first] = warningsAbout(status, ...about)
-  return html`<${Card} level=${first?.level ?? level} sentence=${first?.text ?? sentence} ...${card} />`
-}
-
-/** What one does about it. @param {StatusWarning} warning @param {Status} status @param {Caller} caller */
-function helpFor({ about, code, subject, command, todo }, { heldRuns }, { reseller }) {
-  if (about === 'deliveries' && reseller !== null) {
+/** What one does about it. @param {StatusWarning} warning @param {Status} status */
+function helpFor({ about, code, subject, command, todo }, { heldRuns }) {
+  if (about === 'deliveries' && caller.reseller !== null) {
     return html`<a href=${linkTo('deliveries')}>${texts.now.endpoints}</a>`
   }
   if (command === null) return null

@@ -235,7 +235,8 @@ const createLink = reseller({
     const { code, expiresAt } = await createSignInCode(db, {
       operator: false,
       resellerId,
-      madeBy: keyId,
+      // A command on the database has no key.
+      madeBy: keyId || null,
     })
     const url = publicUrl === undefined ? null : signInLink(publicUrl, code)
     return { path: signInLink('', code), url, expiresAt }

@@ -70,7 +70,8 @@ export async function exchangeCode(db: Db, code: string): Promise<GivenKey[]> {
       with used as (
         delete from sign_in_code where hash = ${hashOf(code)} and expires_at > clock_timestamp() returning *
       )
-      select u.operator, u.reseller_id as "resellerId", k.scopes,
+      -- An operator that acts for a reseller watches where it operates.
+      select u.operator, u.reseller_id as "resellerId", array_replace(k.scopes, 'operate', 'watch') as scopes,
              least(clock_timestamp() + make_interval(days => ${KEY_DAYS}), k.expires_at) as "expiresAt"
         from used u
         left join api_key k on k.id = u.made_by and k.revoked_at is null

@@ -49,6 +49,8 @@ export interface VerifyOptions {
   readonly signal: AbortSignal
   /** The slot of the call. Without a slot the call cannot miss one. */
   readonly slot?: TakenSlot | undefined
+  /** The fare that is checked, for the log. */
+  readonly fareId?: number
 }
 
 export interface UpstreamClient {
@@ -99,11 +101,12 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       )
       return observedList(body, list, observeAnomalies)
     },
-    async verifyFares(question, { signal, slot }) {
+    async verifyFares(question, { signal, slot, fareId }) {
       assertQuestion(question)
+      const logged = { ...calls, log: log.child({ fareId, flightId: question.flightId }) }
       const request: PermitRequest = { endpoint: VERIFY_ENDPOINT, group: 'verify', signal }
       const permit = await acquirePermit(breaker, request, slot)
-      const observation = await callWithRetry(calls, { ...request, permit }, (exchange, record) =>
+      const observation = await callWithRetry(logged, { ...request, permit }, (exchange, record) =>
         verifyFares({ provider, exchange, limits, scrub }, { question, record, signal }),
       )
       const { anomalies } = observation

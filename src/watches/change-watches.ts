@@ -4,7 +4,7 @@ import { type Db, sql, type Tenant, type Tx } from '../platform/db/database.ts'
 import { affected, inTransaction } from '../platform/db/transaction.ts'
 import { assertEnabled, lockWatchesOf } from '../resellers/resellers.ts'
 import { fieldValue, questionFrom } from '../upstream/question.ts'
-import { importRows } from './import/import-watch-list.ts'
+import { importWatchList } from './import/import-watch-list.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from './max-delays.ts'
 import { rowsOf, type WatchEntry } from './rows/watch-row.ts'
 import {
@@ -271,7 +271,7 @@ export async function changeWatch(
     }
     await requireWatchList(owner, list)
     const { entry } = await find()
-    await importRows(tx, {
+    await importWatchList(tx, {
       resellerId,
       list,
       source: rowsOf('the body', [changedCells(entry, change)]),

@@ -124,6 +124,21 @@ describe('a link that a reseller makes', () => {
     expect(given.expiresAt).toBe(expiresAt.toISOString())
   })
 
+  it('may be made by an operator for it, and gives no rights of an operator', async ({ db }) => {
+    const { base } = await startWith(db)
+    const operator = await createApiKey(db, { resellerId: null })
+    const { body: link } = await ask(`${base}/api/v1/own-links`, {
+      method: 'POST',
+      headers: { ...bearer(operator.text), 'farewatch-reseller': 'ana' },
+    })
+
+    const { body } = await exchange(base, codeOf(link as { path: string }))
+
+    const [given] = body.keys as [Given]
+    const caller = await ask(`${base}/api/v1/caller`, { headers: bearer(given.key) })
+    expect(caller.body).toMatchObject({ reseller: 'ana', scopes: ['read', 'watch'] })
+  })
+
   it('gives nothing once the key that made it is revoked', async ({ db }) => {
     const { base, maker, make } = await startWith(db)
     const link = await make()

@@ -1,3 +1,4 @@
+import path from 'node:path'
 import type { Command } from 'commander'
 import { Value } from 'typebox/value'
 import { describe, expect, it as test } from 'vitest'
@@ -10,10 +11,14 @@ import { newKeyText, startApi } from '../support/api-server.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
+import { fileOf } from '../watches/watch-fixtures.ts'
 
 /** Commands that work without the API, or need none. */
 const WITHOUT_API =
-  /^(up|worker|api|config|migrate|restored|status|doctor|sync|runs diff|upstream|keys link|watch-lists (import|diff)|endpoints reseal|receive|sql|psql|export|rollup|history|analysts|mcp|openapi|sandbox|demo|completion)( |$)|--database/
+  /^(up|worker|api|config|migrate|restored|status|doctor|sync|runs diff|upstream|keys link|endpoints reseal|receive|sql|psql|export|rollup|history|analysts|mcp|openapi|sandbox|demo|completion)( |$)|--database/
+/** The file of examples. */
+const SUMMER =
+  'list,reference,flight_id,residents_adults,non_residents_adults\nsummer,A-1,101,1,0\n'
 const ID = '00000000-0000-7000-8000-00000000e001'
 
 /** The command lines of all examples. */
@@ -43,8 +48,13 @@ describe('a command', () => {
         FAREWATCH_KEY: 'fwk_0123456789',
       }
       const yes = /\b(delete|drop)\b/.test(line) ? ['--yes'] : []
+      const file = await fileOf('summer.csv', SUMMER)
 
-      const { exit, stdout, stderr } = await runCommand([...wordsOf(line), ...yes], env)
+      const { exit, stdout, stderr } = await runCommand(
+        [...wordsOf(line), ...yes],
+        env,
+        path.dirname(file),
+      )
 
       expect({ exit, stdout }).toEqual({ exit: EXIT.failed, stdout: '' })
       expect(stderr).toMatch(/^farewatch: no API answers at http.*"npm start".*--database/)
@@ -90,6 +100,41 @@ describe('a client of the API', () => {
     expect(unknown).toMatchObject({ exit: EXIT.failed, stdout: '' })
     expect(unknown.stderr).toContain('no reseller named "unknown"')
   })
+})
+
+describe('a command whose request follows from its words', () => {
+  it('lists the watch lists of a reseller, and of incidents the open ones alone', async ({
+    db,
+    databaseUrl,
+  }) => {
+    const run = (line: string) => runCommand(line.split(' '), { DATABASE_URL: databaseUrl })
+    await run('resellers create northwind')
+    await run('watch-lists add PMI=OSL --reseller northwind')
+    await sql`insert into incident (kind, closed_at) values ('mass_loss', now()), ('mass_expiry', null)`.execute(
+      db,
+    )
+
+    const lists = await run('watch-lists list --reseller northwind --json')
+    const open = await run('incidents list --open --json')
+
+    expect(JSON.parse(lists.stdout)).toMatchObject({ name: 'watches', watches: 1, paused: 0 })
+    expect(JSON.parse(open.stdout)).toMatchObject({ kind: 'mass_expiry' })
+  })
+
+  test('refuses passengers of a watch of a route', async () => {
+    const line = 'watch-lists add PMI-OSL --reseller northwind --residents-adults 2'
+    const { exit, stderr } = await runCommand(line.split(' '), {})
+    expect(exit).toBe(EXIT.usage)
+    expect(stderr).toContain('neither passengers nor a return flight')
+  })
+})
+
+test.each([
+  [{}, 20],
+  [{ UPSTREAM_BASE_URL: 'https://fares.example' }, 60],
+])('farewatch config prints the settings of the demo where it runs: %j', async (env, seconds) => {
+  const { stdout } = await runCommand(['config', '--json'], env)
+  expect(JSON.parse(stdout)).toMatchObject({ MIN_INTERVAL_SECONDS: seconds })
 })
 
 const plan = (delay: string, env: Record<string, string>) =>

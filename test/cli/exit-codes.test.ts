@@ -11,6 +11,10 @@ import {
 import { NotHeldError, RunNotFoundError } from '../../src/routes/errors.ts'
 import { QuestionError, SameFlightError } from '../../src/upstream/question.ts'
 import { UnknownReferencesError } from '../../src/watches/change-watches.ts'
+import {
+  MalformedWatchFileError,
+  UnreadableWatchFileError,
+} from '../../src/watches/files/read-text-blocks.ts'
 import { UnknownWatchListError } from '../../src/watches/watch-lists.ts'
 
 describe('the exit code of a failure', () => {
@@ -19,6 +23,8 @@ describe('the exit code of a failure', () => {
     new QuestionError('flightId must not be empty'),
     new SameFlightError(),
     new InvalidResellerNameError('', 'must not be empty'),
+    new UnreadableWatchFileError('a.csv', 'the file does not exist'),
+    new MalformedWatchFileError('a.csv', 5, 'a quote is never closed'),
   ])('is 2 if the command line is wrong: %s', (err) => {
     expect(exitOfError(err)).toBe(EXIT.usage)
   })

@@ -107,13 +107,17 @@ describe('a log line on a terminal', () => {
     ])
   })
 
-  it('is a sentence if it reports the outcome of a sync', () => {
+  it('is a sentence if it reports what a sync has changed', () => {
     const { log, plain } = aTerminalLog()
-    const outcome = { ...NO_COUNTS, runId: 1, list: 'routes', status: 'unchanged', live: 1_234 }
+    const outcome = { ...NO_COUNTS, runId: 1, list: 'routes', baseline: false, reason: null }
 
-    log.info({ ...outcome, baseline: false, reason: null, durationsMs: {} }, 'route sync finished')
+    for (const status of ['unchanged', 'applied']) {
+      log.info({ ...outcome, status, added: 2, live: 1_234 }, 'route sync finished')
+    }
 
-    expect(plain()[0]).toMatch(/ routes unchanged: 1,234 live\n$/)
+    expect(plain()).toEqual([
+      expect.stringMatching(/ routes applied: 2 added, - removed, 1,234 live\n$/),
+    ])
   })
 
   it('is coloured from warn on, and shows only the message of an error', () => {

@@ -11,7 +11,7 @@ function aTerminal(isTTY: boolean) {
   const terminal = createTerminal(streams)
   return {
     terminal,
-    asJson: createTerminal(streams, { json: true }),
+    asJson: createTerminal(streams, { output: 'json' }),
     logged,
     errors: () => String(stderr.read() ?? ''),
     out: () => String(stdout.read() ?? ''),

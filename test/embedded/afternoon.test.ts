@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { searchQuietFlights } from '../../sandbox/world/story.ts'
+import { searchFlights } from '../../sandbox/world/story.ts'
 import { createRival, type RivalReport } from '../../src/embedded/rival.ts'
 import { DAY_MS, manualClock, START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 
@@ -12,7 +12,7 @@ async function startStill() {
   const clock = manualClock(START)
   const sandbox = await startTestSandbox({ clock, speed: 1 })
   onTestFinished(() => sandbox.close())
-  const flights = searchQuietFlights(sandbox.world, START, FLIGHTS)
+  const flights = searchFlights(sandbox.world, START, { n: FLIGHTS })
   const reports: RivalReport[] = []
   const start = () =>
     createRival({ url: sandbox.url, token: TOKEN }, flights, (one) => reports.push(one))

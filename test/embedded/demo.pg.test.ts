@@ -59,11 +59,17 @@ async function watched(db: Db): Promise<Map<string, string>> {
 }
 
 describe('the watches of the demo', () => {
-  it('are the flights of the story and quiet ones, and a second start changes none', async ({
+  it('are the flights of the story and quiet ones, some with a return or for residents, and a second start changes none', async ({
     db,
   }) => {
     expect(await seedDemoWatches(db, world, START)).toBe(40)
     const first = await watched(db)
+    const { id } = await ensureDemoReseller(db)
+    const questions = (await listWatches(db, id, { limit: 100 })).map(({ entry }) => entry.question)
+    expect(questions.filter((question) => question?.returnFlightId).length).toBeGreaterThan(2)
+    expect(
+      questions.filter((question) => question?.passengers.residents.adults).length,
+    ).toBeGreaterThan(2)
     expect([...first.values()]).toEqual(
       expect.arrayContaining([...(world.story?.flights.keys() ?? [])]),
     )

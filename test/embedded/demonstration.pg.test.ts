@@ -52,8 +52,8 @@ it('shows what a script would have reported of half a list, and that farewatch r
   const routesGone = Number(/reported (\d+) routes as gone/.exec(lines[1] ?? '')?.[1])
   expect(routesGone).toBeGreaterThan(100)
   expect(lines.slice(0, 2)).toEqual([
-    'demonstration: the upstream sends half of the route list, for a minute',
-    'demonstration: farewatch held that list and recorded 0 removed routes. A script that compares lists has reported ' +
+    'the upstream sends half of the route list, for a minute',
+    'farewatch held that list and recorded 0 removed routes. A script that compares lists has reported ' +
       `${routesGone} routes as gone, and ${routesGone} as new since`,
   ])
 })
@@ -68,8 +68,8 @@ it('shows what a script would have reported of false sell-outs', async ({ db }) 
 
   expect([count('sold out'), count('open again')]).toEqual([flights.length, flights.length])
   expect(lines.slice(2)).toEqual([
-    'demonstration: the upstream answers "not available" for every flight, for a minute',
-    'demonstration: farewatch waited and recorded 0 sell-outs. A script that compares answers has reported ' +
+    'the upstream answers "not available" for every flight, for a minute',
+    'farewatch waited and recorded 0 sell-outs. A script that compares answers has reported ' +
       `${flights.length}, and ${flights.length} flights as open again since`,
   ])
 })
@@ -87,7 +87,7 @@ it('kills the receiver of the webhooks after ten more minutes, and says what arr
 
   expect(deadMs()).toBe(MINUTE_MS)
   expect(lines.slice(4)).toEqual([
-    'demonstration: the receiver of the webhooks answers 503, for a minute',
-    'demonstration: it refused 3 webhooks, and 2 of them have arrived since. A script that posts once has lost them',
+    'the receiver of the webhooks answers 503, for a minute',
+    'it refused 3 webhooks, and 2 of them have arrived since. A script that posts once has lost them',
   ])
 })

@@ -1,5 +1,4 @@
 import { describe, expect } from 'vitest'
-import { importText } from '../../src/cli/work/watch-lists.ts'
 import { endWatches } from '../../src/fares/end.ts'
 import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
@@ -127,9 +126,6 @@ describe('a watch that ended by a false departure', () => {
       const outcome = await importRows(db, resellerId, [row])
 
       expect(outcome).toMatchObject({ unchanged: 1, ended: 1, trackedFaresAdded: 0 })
-      expect(importText(outcome)).toContain(
-        '1 unchanged (1 watch of these has ended and stays ended);',
-      )
       expect(await facts(db)).toMatchObject({ ended: true, lane: null })
       expect(await feed()).toEqual(['watch_started', 'expired'])
     },

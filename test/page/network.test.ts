@@ -10,10 +10,9 @@ interface Network {
 
 it('shows the network as it stood at an instant', async () => {
   const file = new URL('../../src/page/map/network.js', import.meta.url).href
-  const { networkAt, steadyOf, withChanges } = (await import(file)) as {
+  const { networkAt, steadyOf } = (await import(file)) as {
     steadyOf(network: Network): Pair[]
     networkAt(network: Network, at: number): Record<string, Pair[]>
-    withChanges(network: Network, changes: Network['changes']): Network
   }
   const network: Network = {
     live: [
@@ -39,13 +38,6 @@ it('shows the network as it stood at an instant', async () => {
     }
   }
 
-  const later = withChanges(network, [
-    { pair: ['PMI', 'BCN'], added: true, at: 20 },
-    { pair: ['PMI', 'MAD'], added: false, at: 60 },
-  ])
-
-  expect(later.live).toEqual([['PMI', 'BCN']])
-  expect([later.changes.length, later.to]).toEqual([5, 60])
   expect(at(5)).toEqual({ live: ['PMI-MAD', 'PMI-IBZ'], added: [], removed: [] })
   expect(at(35)).toEqual({ live: ['PMI-MAD'], added: ['PMI-BCN', 'MAD-LIS'], removed: ['PMI-IBZ'] })
   expect(at(50)).toEqual({ live: ['PMI-MAD'], added: ['PMI-BCN'], removed: ['PMI-IBZ'] })

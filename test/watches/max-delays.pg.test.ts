@@ -1,12 +1,10 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { diffWatchList } from '../../src/watches/import/diff-watch-list.ts'
 import { planWatchImport } from '../../src/watches/import/import-watch-list.ts'
 import { findUnkeptMaxDelays } from '../../src/watches/max-delays.ts'
 import { rowsOf } from '../../src/watches/rows/watch-row.ts'
 import { it } from '../support/test-database.ts'
 import {
-  type Cells,
   cells,
   importRows,
   knowBudget,
@@ -23,10 +21,6 @@ const MINUTE = { max_delay_seconds: '60' }
 async function countAsWorker(db: Db, rules: Partial<typeof RULES> = {}): Promise<void> {
   const { requestsPerSecond, minRecheckSeconds } = { ...RULES, ...rules }
   await knowBudget(db, requestsPerSecond, minRecheckSeconds)
-}
-
-function diffRows(db: Db, resellerId: number, rows: readonly Cells[]) {
-  return diffWatchList(db, { resellerId, source: rowsOf('rows', rows), onRows: () => undefined })
 }
 
 interface Bounds {
@@ -66,7 +60,6 @@ describe('longest delays', () => {
     await expect(importRows(db, resellerId, more)).rejects.toMatchObject(refused)
     const plan = planWatchImport(db, { resellerId, source: rowsOf('rows', more) })
     await expect(plan).rejects.toMatchObject(refused)
-    await expect(diffRows(db, resellerId, more)).rejects.toMatchObject(refused)
     expect(await watchRows(db, resellerId)).toEqual(before)
   })
 
@@ -129,7 +122,8 @@ describe('longest delays', () => {
     ]
     const refused = { invalid: { rows } }
     await expect(importRows(db, resellerId, short)).rejects.toMatchObject(refused)
-    await expect(diffRows(db, resellerId, short)).rejects.toMatchObject(refused)
+    const plan = planWatchImport(db, { resellerId, source: rowsOf('rows', short) })
+    await expect(plan).rejects.toMatchObject(refused)
   })
 
   it('are kept of each reseller of a shared fare, and count for its own checks', async ({ db }) => {

@@ -2,10 +2,6 @@ import type { Command } from 'commander'
 import { call, list } from '../api-command.ts'
 import { add, type Commands } from '../describe.ts'
 
-interface Flags {
-  readonly reseller: string
-}
-
 export const COMMANDS: Commands = { addresses: addAddresses }
 
 function addAddresses(group: Command): void {
@@ -14,31 +10,21 @@ function addAddresses(group: Command): void {
       examples: [`${args}--reseller northwind`],
       remark,
     }).requiredOption('--reseller <name>', 'the reseller')
-  const named = (address: string, { reseller }: Flags) => ({
-    params: { reseller },
-    body: { address },
-  })
   command('list', 'List the allowed addresses', '').action(
-    list(
-      'GET /resellers/{reseller}/addresses',
-      ({ reseller }: Flags) => ({ params: { reseller } }),
-      {
-        columns: { address: 'address', allowed: 'allowedAt' },
-        none: 'no addresses yet',
-      },
-    ),
+    list('GET /resellers/{reseller}/addresses', {
+      columns: { address: 'address', allowed: 'allowedAt' },
+      none: 'no addresses yet',
+    }),
   )
   command(
     'allow <address>',
     'Allow an address',
     'ana@agency.example ',
     'Endpoints that were disabled as "not_allowed" continue.',
-  ).action(
-    call('PUT /resellers/{reseller}/addresses', named, ({ address }) => `${address} allowed`),
-  )
+  ).action(call('PUT /resellers/{reseller}/addresses', ({ address }) => `${address} allowed`))
   command(
     'disallow <address>',
     'End the messages to an address and disable its endpoints',
     'ana@agency.example ',
-  ).action(call('POST /resellers/{reseller}/addresses/disallow', named, () => 'address disallowed'))
+  ).action(call('POST /resellers/{reseller}/addresses/disallow', () => 'address disallowed'))
 }

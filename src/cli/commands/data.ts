@@ -4,9 +4,6 @@ import { YES } from '../confirm.ts'
 import { add, type Commands, help, load } from '../describe.ts'
 import { dateOption, instantOption } from '../option-parsers.ts'
 
-const database = () => import('../work/database.ts')
-const history = () => import('../work/history.ts')
-
 export const COMMANDS: Commands = {
   migrate: addMigrate,
   restored: addRestored,
@@ -24,7 +21,7 @@ function addMigrate(program: Command): void {
     remark: 'DATABASE_URL names the database.',
   })
     .option('--wait', 'wait for the end of processes that the new schema would stop')
-    .action(load(database, ({ migrateNow }) => migrateNow))
+    .action(load('database', 'migrateNow'))
 }
 
 function addRestored(program: Command): void {
@@ -32,7 +29,7 @@ function addRestored(program: Command): void {
     remark: `
 Run it before the services start, and once more for each earlier restore of the same backup. It is not needed after
 pg_restore or a recovery from archived WAL: the next start finds another database or timeline, and begins a generation.`,
-  }).action(load(database, ({ beginAgain }) => beginAgain))
+  }).action(load('database', 'beginAgain'))
 }
 
 function addSql(program: Command): void {
@@ -46,11 +43,11 @@ function addSql(program: Command): void {
         'csv',
       ),
     )
-    .action(load(database, ({ runSql }) => runSql))
+    .action(load('database', 'runSql'))
 }
 
 function addPsql(program: Command): void {
-  help(program).action(load(database, ({ printConnection }) => printConnection))
+  help(program).action(load('database', 'printConnection'))
 }
 
 const EXPORT_TEXT = `
@@ -75,7 +72,7 @@ function addExport(program: Command): void {
     )
     .requiredOption('--to <place>', 'a folder or s3://bucket/prefix; - means standard output')
     .option('--state <file>', 'take what is new since the last run with this file')
-    .action(load(history, ({ writeTables }) => writeTables))
+    .action(load('history', 'writeTables'))
 }
 
 function addRollup(program: Command): void {
@@ -83,7 +80,7 @@ function addRollup(program: Command): void {
     examples: ['--from 2026-01-31'],
   })
     .option('--from <date>', 'compute all days since this one again', instantOption)
-    .action(load(history, ({ rollUp }) => rollUp))
+    .action(load('history', 'rollUp'))
 }
 
 function addAnalysts(program: Command): void {
@@ -92,7 +89,7 @@ function addAnalysts(program: Command): void {
     'create <name>',
     'Create a login that may read the public SQL and nothing else, and print how to connect',
     { examples: ['mara'] },
-  ).action(load(history, ({ makeAnalyst }) => makeAnalyst))
+  ).action(load('history', 'makeAnalyst'))
 }
 
 const MCP_TEXT = `
@@ -102,12 +99,7 @@ has the login of an analyst, there is a tool for questions in SQL too. It needs 
 package: npm install --no-save @modelcontextprotocol/server`
 
 function addMcp(program: Command): void {
-  help(program, { remark: MCP_TEXT }).action(
-    load(
-      () => import('../work/mcp.ts'),
-      ({ serveMcp }) => serveMcp,
-    ),
-  )
+  help(program, { remark: MCP_TEXT }).action(load('mcp', 'serveMcp'))
 }
 
 const EXIT_TEXT = `
@@ -126,7 +118,7 @@ function addHistory(group: Command): void {
     'prove',
     'Compare the history of routes with the kept lists, and the feeds with the histories',
     { remark: EXIT_TEXT },
-  ).action(load(history, ({ prove }) => prove))
+  ).action(load('history', 'prove'))
   add(group, 'prune', 'Delete the history before a date, once an export has it', {
     examples: ['--before 2026-01-01 --export warehouse'],
     remark: PRUNE_TEXT,
@@ -134,5 +126,5 @@ function addHistory(group: Command): void {
     .requiredOption('--before <date>', 'the first day that stays, in UTC', dateOption)
     .requiredOption('--export <place>', 'the folder or s3://bucket/prefix of the export')
     .option(...YES)
-    .action(load(history, ({ prune }) => prune))
+    .action(load('history', 'prune'))
 }

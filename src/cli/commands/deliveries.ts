@@ -1,23 +1,16 @@
 import { type Command, Option } from 'commander'
 import { DELIVERY_STATES } from '../../platform/base/kinds.ts'
-import { type Call, type Item, withApi } from '../api-client.ts'
-import { call, printList, readAll } from '../api-command.ts'
-import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
+import type { Item } from '../api-client.ts'
+import { type Asking, ask, call, list, readAll } from '../api-command.ts'
+import { add, type Commands, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { instantOption, integerOption, limitOption } from '../option-parsers.ts'
-import { createTerminal } from '../terminal.ts'
 import { type Columns, countOf } from '../text/text-format.ts'
 
 type Delivery = Item<'GET /deliveries'>
 
 interface Owner extends ProgramOptions {
   readonly reseller: string
-}
-
-interface ListFlags extends Partial<Owner> {
-  readonly endpoint?: string
-  readonly state?: string
-  readonly limit: number
 }
 
 interface ReplayFlags extends Owner {
@@ -46,10 +39,6 @@ function fromOption(text: string): number | Date {
 export const COMMANDS: Commands = { deliveries: addDeliveries }
 
 function addDeliveries(group: Command): void {
-  const owned = (id: string, { reseller }: Owner): Call => ({
-    params: { deliveryId: id },
-    reseller,
-  })
   const command = (name: string, about: string, args: string) =>
     add(group, name, about, { examples: [args] }).requiredOption(
       '--reseller <name>',
@@ -66,20 +55,15 @@ function addDeliveries(group: Command): void {
     .addOption(new Option('--state <state>', 'only of this state').choices(DELIVERY_STATES))
     .addOption(limitOption('deliveries'))
     .action(
-      act((flags: ListFlags) => {
-        const { reseller, endpoint, state, limit } = flags
-        const operation = reseller === undefined ? 'GET /all-deliveries' : 'GET /deliveries'
-        const asked = { reseller, query: { endpoint, state, limit } }
-        return printList(operation, asked, { columns: COLUMNS, none: 'no deliveries' }, flags)
+      list(({ reseller }) => (reseller === undefined ? 'GET /all-deliveries' : 'GET /deliveries'), {
+        columns: COLUMNS,
+        none: 'no deliveries',
       }),
     )
-  one('show', 'Show a delivery with its attempts').action(
-    call('GET /deliveries/{deliveryId}', owned),
-  )
+  one('show', 'Show a delivery with its attempts').action(call('GET /deliveries/{deliveryId}'))
   one('retry', 'Send a delivery again, under the same id').action(
     call(
       'POST /deliveries/{deliveryId}/retry',
-      owned,
       ({ id }) => `delivery ${id} is sent again, if it is over`,
     ),
   )
@@ -95,35 +79,30 @@ function addDeliveries(group: Command): void {
       fromOption,
     )
     .option('--to <seq>', 'the last number of the feed', seqOption)
-    .action(act(replay))
+    .action(ask(replay))
 }
 
 /** How many dead deliveries one request sends again. */
 const MOST_AT_ONCE = 10_000
 
-function replay(flags: ReplayFlags): Promise<void> {
+async function replay({ api, terminal }: Asking, flags: ReplayFlags): Promise<void> {
   const { endpoint, reseller } = flags
   const body = replayed(flags)
-  return withApi(flags, async (api) => {
-    const ids =
-      endpoint === undefined
-        ? (await readAll(api, 'GET /webhook-endpoints', { reseller })).map(({ id }) => id)
-        : [endpoint]
-    let sum = 0
-    for (const endpointId of ids) {
-      let last: number
-      do {
-        const asked = { params: { endpointId }, reseller, body }
-        last = (await api.call('POST /webhook-endpoints/{endpointId}/replay', asked)).replayed
-        sum += last
-        // It is repeated only while it was full, so that what dies again at once ends it.
-      } while ('diedFrom' in body && last === MOST_AT_ONCE)
-    }
-    createTerminal(process, flags).print(
-      { replayed: sum },
-      () => `${countOf(sum, 'delivery', 'deliveries')} sent again`,
-    )
-  })
+  const ids =
+    endpoint === undefined
+      ? (await readAll(api, 'GET /webhook-endpoints', { reseller })).map(({ id }) => id)
+      : [endpoint]
+  let sum = 0
+  for (const endpointId of ids) {
+    let last: number
+    do {
+      const asked = { params: { endpointId }, reseller, body }
+      last = (await api.call('POST /webhook-endpoints/{endpointId}/replay', asked)).replayed
+      sum += last
+      // It is repeated only while it was full, so that what dies again at once ends it.
+    } while ('diedFrom' in body && last === MOST_AT_ONCE)
+  }
+  terminal.print({ replayed: sum }, () => `${countOf(sum, 'delivery', 'deliveries')} sent again`)
 }
 
 function replayed({ from, to, endpoint }: ReplayFlags) {

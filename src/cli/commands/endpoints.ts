@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { WATCH_CHANGE_KINDS } from '../../platform/base/change-kinds.ts'
 import { CHANGE_REASONS, ENDPOINT_FORMATS, OPERATORS } from '../../platform/base/kinds.ts'
-import type { Call, Item } from '../api-client.ts'
-import { call, printList } from '../api-command.ts'
+import type { Item } from '../api-client.ts'
+import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { act, add, type Commands, load, type ProgramOptions } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
-import { type Columns, count } from '../text/text-format.ts'
+import { type Columns, count, present } from '../text/text-format.ts'
 
 type Endpoint = Item<'GET /webhook-endpoints'>
 
@@ -52,7 +52,6 @@ const COLUMNS: Columns<Endpoint> = {
   about: 'description',
 }
 
-const owned = (id: string, { reseller }: Owner): Call => ({ params: { endpointId: id }, reseller })
 const added = ({ deliveryId }: { readonly deliveryId: string }) => `delivery ${deliveryId} added`
 
 export const COMMANDS: Commands = { endpoints: addEndpoints }
@@ -81,17 +80,11 @@ function addEndpoints(group: Command): void {
   const one = (name: string, about: string, args = '', remark = '') =>
     command(name, about, `ID ${args}`, remark).argument('<id>', 'as "endpoints list" prints it')
   command('list', 'List the endpoints of all or of one', '', '', false).action(
-    act((flags: Partial<Owner> & ProgramOptions) => {
-      const { reseller } = flags
-      const operation =
-        reseller === undefined ? 'GET /all-webhook-endpoints' : 'GET /webhook-endpoints'
-      return printList(
-        operation,
-        { reseller },
-        { columns: COLUMNS, none: 'no endpoints yet' },
-        flags,
-      )
-    }),
+    list(
+      ({ reseller }) =>
+        reseller === undefined ? 'GET /all-webhook-endpoints' : 'GET /webhook-endpoints',
+      { columns: COLUMNS, none: 'no endpoints yet' },
+    ),
   )
   settingOptions(
     command(
@@ -106,8 +99,8 @@ function addEndpoints(group: Command): void {
   ).action(
     call(
       'POST /webhook-endpoints',
-      (flags: SettingFlags) => ({ reseller: flags.reseller, body: settingsOf(flags) }),
       ({ secret }) => secret ?? 'no secret: only webhooks are signed',
+      settingsOf,
     ),
   )
   settingOptions(
@@ -120,35 +113,32 @@ function addEndpoints(group: Command): void {
     .option('--enable', 'enable the endpoint; it continues where it stopped')
     .addOption(new Option('--disable', 'disable the endpoint').conflicts('enable'))
     .action(
-      call('PATCH /webhook-endpoints/{endpointId}', (id: string, flags: SettingFlags) => ({
-        ...owned(id, flags),
-        body: settingsOf(flags),
-      })),
+      call('PATCH /webhook-endpoints/{endpointId}', undefined, (_id: string, flags: SettingFlags) =>
+        settingsOf(flags),
+      ),
     )
-  one('show', 'Print one endpoint').action(call('GET /webhook-endpoints/{endpointId}', owned))
+  one('show', 'Print one endpoint').action(call('GET /webhook-endpoints/{endpointId}'))
   one('delete', 'Delete an endpoint with its deliveries')
     .option(...YES)
     .action(
       call(
         'DELETE /webhook-endpoints/{endpointId}',
+        (_answer, _terminal, id: string) => `endpoint ${id} deleted`,
         async (id: string, flags: Owner & YesOption) => {
           await confirmDeletion(`endpoint ${id} is deleted with its deliveries`, flags)
-          return owned(id, flags)
+          return {}
         },
-        (_answer, _terminal, id) => `endpoint ${id} deleted`,
       ),
     )
   one('rotate', 'Print a new secret; the former one signs too for 24 hours').action(
-    call('POST /webhook-endpoints/{endpointId}/rotate-secret', owned, ({ secret }) =>
-      String(secret),
-    ),
+    call('POST /webhook-endpoints/{endpointId}/rotate-secret', ({ secret }) => String(secret)),
   )
   one(
     'test',
     'Send a test event to an endpoint',
     '',
     'The worker sends it; "deliveries show" prints its attempts.',
-  ).action(call('POST /webhook-endpoints/{endpointId}/test', owned, added))
+  ).action(call('POST /webhook-endpoints/{endpointId}/test', added))
   one(
     'trigger',
     'Send an example of a record to an endpoint',
@@ -156,21 +146,10 @@ function addEndpoints(group: Command): void {
     'Its type is "example." and the kind. It is no part of the feed.',
   )
     .addArgument(new Argument('<kind>', 'the kind of the record').choices(WATCH_CHANGE_KINDS))
-    .action(
-      call(
-        'POST /webhook-endpoints/{endpointId}/trigger',
-        (id: string, kind: string, flags: Owner) => ({ ...owned(id, flags), body: { kind } }),
-        added,
-      ),
-    )
+    .action(call('POST /webhook-endpoints/{endpointId}/trigger', added))
   add(group, 'reseal', 'Encrypt all endpoints with the present ENCRYPTION_KEY', {
     remark: 'It works on the database itself. ENCRYPTION_KEY_PREVIOUS must hold the former key.',
-  }).action(
-    load(
-      () => import('../work/reseal.ts'),
-      ({ reseal }) => reseal,
-    ),
-  )
+  }).action(load('reseal', 'reseal'))
 }
 
 function settingOptions(command: Command): Command {
@@ -252,15 +231,15 @@ function quietOption(text: string) {
 function filterText({ kinds, reasons, lists, rules, digest }: Endpoint): string {
   const records = [...(kinds ?? []), ...(reasons ?? [])].join(', ') || 'all'
   const below = rules?.priceBelow
-  const passes = [
-    ...(rules?.soldOut ? ['sold out'] : []),
-    ...(rules?.bookable ? ['bookable'] : []),
-    ...(below ? [`below ${below.amount} ${below.currency}`] : []),
-  ]
-  const joined =
-    digest === null ? [] : [digest.type === 'daily' ? 'daily' : `every ${digest.every}`]
-  const of = lists === null ? '' : ` of ${lists.join(', ')}`
-  return [`${records}${of}`, ...(passes.length === 0 ? [] : [passes.join(' or ')]), ...joined].join(
-    '; ',
+  const passes = present(
+    rules?.soldOut && 'sold out',
+    rules?.bookable && 'bookable',
+    below && `below ${below.amount} ${below.currency}`,
   )
+  const of = lists === null ? '' : ` of ${lists.join(', ')}`
+  return present(
+    `${records}${of}`,
+    passes.length > 0 && passes.join(' or '),
+    digest && (digest.type === 'daily' ? 'daily' : `every ${digest.every}`),
+  ).join('; ')
 }

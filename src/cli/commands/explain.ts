@@ -4,7 +4,7 @@ import { call } from '../api-command.ts'
 import { add } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
-import { countOf, printable, timeText } from '../text/text-format.ts'
+import { countOf, present, printable, timeText } from '../text/text-format.ts'
 
 type Explanation = Answer<'GET /availability-changes/{seq}/resellers/{reseller}'>
 
@@ -26,11 +26,11 @@ export function addExplain(changes: Command): void {
     .action(
       call(
         'GET /availability-changes/{seq}/resellers/{reseller}',
-        (seq: number, { reseller }: Flags) => {
-          if (reseller === undefined) throw new UsageError('name the reseller with --reseller')
-          return { params: { seq, reseller } }
-        },
         explanationText,
+        (_seq: number, { reseller }: Flags) => {
+          if (reseller === undefined) throw new UsageError('name the reseller with --reseller')
+          return {}
+        },
       ),
     )
 }
@@ -44,16 +44,16 @@ export function explanationText({ change, watches, endpoints }: Explanation): st
   const why = reason === null ? '' : ` (${reason})`
   const held = heldSince === null ? '' : `, held since ${timeText(heldSince)}`
   const records = watches.filter((watch) => watch.seq !== null).length
-  return [
+  return present(
     `change ${seq}: ${kind}${why} of fare ${fareId}, recorded ${timeText(recordedAt)}${held}`,
     ...(watches.length === 0
       ? ['the reseller has no watch of this fare: it never had one, or deleted it']
       : watches.map(watchLine)),
     ...endpoints.map(endpointLine),
-    ...(endpoints.length === 0 && records > 0
-      ? [`no endpoint: ${countOf(records, 'record')} can be read in the feed alone`]
-      : []),
-  ].join('\n')
+    endpoints.length === 0 &&
+      records > 0 &&
+      `no endpoint: ${countOf(records, 'record')} can be read in the feed alone`,
+  ).join('\n')
 }
 
 function watchLine(watch: ExplainedWatch): string {
@@ -73,10 +73,7 @@ function watchStep({ step, seq, since, from, to, ...thresholds }: ExplainedWatch
   if (step === 'no_intent_met') return 'no record: the price meets no wish of the watch'
   if (step === 'below_threshold') {
     const { priceThresholdAmount: amount, priceThresholdPercent: percent } = thresholds
-    const needed = [
-      ...(amount === null ? [] : [`${amount} ${from?.currency}`]),
-      ...(percent === null ? [] : [`${percent} %`]),
-    ]
+    const needed = present(amount && `${amount} ${from?.currency}`, percent && `${percent} %`)
     const needs = needed.length === 0 ? 'any change' : needed.join(' or ')
     return `no record: from ${moneyText(from)} to ${moneyText(to)} is below its threshold of ${needs}`
   }

@@ -3,16 +3,16 @@ import type { Command } from 'commander'
 import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
 import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { fieldValue, TERM_FIELDS, termsText } from '../../upstream/question.ts'
-import { type Answer, withApi } from '../api-client.ts'
-import { call } from '../api-command.ts'
-import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
+import type { Answer } from '../api-client.ts'
+import { type Asking, ask, call } from '../api-command.ts'
+import { add, type Commands, help, type ProgramOptions } from '../describe.ts'
 import { interruptSignal } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
 import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
-import { createTerminal } from '../terminal.ts'
 import {
   countOf,
   hangingIndent,
+  present,
   printable,
   secondText,
   tableText,
@@ -33,14 +33,14 @@ function addVerify(program: Command): void {
     .requiredOption('--flight <id>', 'the outbound flight')
     .option('--return <id>', 'the return flight')
   addTermOptions(verify)
-  verify.action(call('GET /flights/fares/verify', verified, verifyText))
+  verify.action(call('GET /flights/fares/verify', verifyText, verified))
 }
 
 function verified(options: VerifyOptions) {
   const question = questionOfOptions(options.flight, options.return, options)
   const terms = TERM_FIELDS.map((field) => [field.wire, fieldValue(question, field)] as const)
   const flights = { flightId: options.flight, returnFlightId: options.return }
-  return { query: { ...flights, ...Object.fromEntries(terms) } }
+  return { ...flights, ...Object.fromEntries(terms) }
 }
 
 /** What a line says of a flight, as far as the upstream sent it in its usual form. */
@@ -73,25 +73,19 @@ function addFares(program: Command): void {
     examples: ['17'],
   })
     .argument('<id>', 'the id of the fare', integerOption(1, 10 ** 15 - 1))
-    .action(
-      call(
-        'GET /fares/{fareId}',
-        (fareId: number) => ({ params: { fareId } }),
-        (fare, { width }) => fareText(fare, width),
-      ),
-    )
+    .action(call('GET /fares/{fareId}', (fare, { width }) => fareText(fare, width)))
 }
 
 /** What the last answers show, unlike the belief, and why the belief is shown as unknown. */
-function contradictions(fare: Fare): string[] {
+function contradictions(fare: Fare): string | false {
   const { hiddenReason, contradictedSince, heldSince, lastReason } = fare
   const reason = hiddenReason === 'unanswered' && lastReason !== null ? ` (${lastReason})` : ''
-  const all = [
+  const all = present(
     contradictedSince && `the last answers contradict this since ${timeText(contradictedSince)}`,
     heldSince && `the change is held since ${timeText(heldSince)}: many flights change at once`,
     hiddenReason && `shown as unknown: ${VOCABULARY.hidden[hiddenReason]}${reason}`,
-  ].filter((text) => text !== null)
-  return all.length === 0 ? [] : [all.join('; ')]
+  )
+  return all.length > 0 && all.join('; ')
 }
 
 function fareText(fare: Fare, width: number): string {
@@ -102,10 +96,7 @@ function fareText(fare: Fare, width: number): string {
     priceReason === null ? '' : ` (price last shown ${at(fare.priceCheckedAt)}: ${priceReason})`
   const price = fare.price === null ? why : `, ${priceText(fare)}${why}`
   const reason = lastReason === null ? '' : ` (the last check was unknown: ${lastReason})`
-  const last =
-    lastCheckAt === null || lastCheckWhy === null
-      ? []
-      : [`last check ${at(lastCheckAt)}: ${VOCABULARY.checks[lastCheckWhy]}`]
+  const last = lastCheckWhy && `last check ${at(lastCheckAt)}: ${VOCABULARY.checks[lastCheckWhy]}`
   const check = next === null ? 'no more checks' : `next check ${at(next.at)}: ${next.why}`
   const columns = {
     state: 'state',
@@ -113,18 +104,18 @@ function fareText(fare: Fare, width: number): string {
     from: 'validFrom',
     until: ({ validTo }: Fare['timeline'][number]) => validTo ?? 'now',
   } as const
-  const facts = [
+  const facts = present(
     `${fare.state}${price}; last good check ${at(fare.lastGoodCheckAt)}${reason}`,
-    ...contradictions(fare),
-    ...last,
+    contradictions(fare),
+    last,
     `${check}; ${countOf(fare.watchers, 'active watch', 'active watches')}`,
-    ...(turns === null ? [] : [turns.why]),
-  ]
-  return [
+    turns?.why,
+  )
+  return present(
     `fare ${fare.fareId}: flight ${fare.flightId}${back}, for ${termsText(fare) || '1 adult'}`,
     ...facts.map((fact) => hangingIndent('  ', fact, width)),
-    ...(fare.timeline.length === 0 ? [] : ['', tableText(columns, fare.timeline, width)]),
-  ].join('\n')
+    fare.timeline.length > 0 && `\n${tableText(columns, fare.timeline, width)}`,
+  ).join('\n')
 }
 
 function priceText({ price }: Pick<Fare, 'price'>): string {
@@ -153,29 +144,28 @@ function addChanges(program: Command): void {
     )
     .option('--limit <n>', 'print at most n changes', integerOption(1, 1_000_000))
     .option('--follow', 'wait for more changes until Ctrl-C')
-    .action(act(printChanges))
+    .action(ask(printChanges))
   addExplain(changes)
 }
 
-function printChanges(options: ChangesOptions): Promise<void> {
-  const { reseller, follow = false } = options
+async function printChanges(
+  { api, terminal }: Asking,
+  { reseller, follow = false, ...options }: ChangesOptions,
+): Promise<void> {
   const signal = interruptSignal()
-  const terminal = createTerminal(process, options)
   const operation = reseller === undefined ? 'GET /availability-changes' : 'GET /watch-changes'
-  return withApi(options, async (api) => {
-    let { after, limit = Number.POSITIVE_INFINITY } = options
-    while (!signal.aborted && limit > 0) {
-      const query = { after, limit: Math.min(limit, PAGE) }
-      const { items } = await api.call(operation, { query, reseller })
-      for (const item of items) terminal.print(item, () => lineOf(item, terminal.width))
-      after = items.at(-1)?.seq ?? after
-      limit -= items.length
-      if (items.length > 0) continue
-      if (!follow) return
-      await delay(POLL_MS, undefined, { signal }).catch(() => undefined)
-    }
-    signal.throwIfAborted()
-  })
+  let { after, limit = Number.POSITIVE_INFINITY } = options
+  while (!signal.aborted && limit > 0) {
+    const query = { after, limit: Math.min(limit, PAGE) }
+    const { items } = await api.call(operation, { query, reseller })
+    for (const item of items) terminal.print(item, () => lineOf(item, terminal.width))
+    after = items.at(-1)?.seq ?? after
+    limit -= items.length
+    if (items.length > 0) continue
+    if (!follow) return
+    await delay(POLL_MS, undefined, { signal }).catch(() => undefined)
+  }
+  signal.throwIfAborted()
 }
 
 type Change = Answer<'GET /availability-changes' | 'GET /watch-changes'>['items'][number]

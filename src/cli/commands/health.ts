@@ -11,12 +11,7 @@ Exits with 1 if something is WRONG: an operator must act. A warning is worth
 knowing. /docs/runbooks of the API has a section about each of them.`,
   })
     .option('--watch', 'repeat every two seconds until Ctrl-C')
-    .action(
-      load(
-        () => import('../work/status.ts'),
-        ({ printStatus }) => printStatus,
-      ),
-    )
+    .action(load('status', 'printStatus'))
 }
 
 function addDoctor(program: Command): void {
@@ -25,10 +20,5 @@ function addDoctor(program: Command): void {
 The checks of "status", and those that take more time: locks, clocks, roles, the
 disk, settings of Redis and of this shell. Changes nothing and does not call the
 upstream. Exits with 1 if something is WRONG: an operator must act.`,
-  }).action(
-    load(
-      () => import('../work/doctor.ts'),
-      ({ diagnose }) => diagnose,
-    ),
-  )
+  }).action(load('doctor', 'diagnose'))
 }

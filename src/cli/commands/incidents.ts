@@ -29,26 +29,20 @@ export const COMMANDS: Commands = { incidents: addIncidents }
 
 function addIncidents(group: Command): void {
   add(group, 'list', 'List incidents, newest first')
+    .option('--open', 'only open ones')
     .addOption(limitOption('incidents'))
-    .action(
-      list('GET /incidents', ({ limit }: { readonly limit: number }) => ({ query: { limit } }), {
-        columns: COLUMNS,
-        none: 'no incidents',
-      }),
-    )
+    .action(list('GET /incidents', { columns: COLUMNS, none: 'no incidents' }))
   add(group, 'show', 'Show an incident', { examples: ['7'] })
     .addArgument(
       new Argument('<id>', 'the id of the incident').argParser(integerOption(1, 2 ** 50)),
     )
-    .action(
-      call('GET /incidents/{incidentId}', (incidentId: number) => ({ params: { incidentId } })),
-    )
+    .action(call('GET /incidents/{incidentId}'))
   add(group, 'close', 'Close an open incident by hand', {
     examples: ['mass_loss'],
     remark: CLOSE_TEXT,
   })
     .addArgument(new Argument('<kind>', 'the kind of the incident').choices(MASS_KINDS))
-    .action(call('POST /incidents/close', (kind: string) => ({ body: { kind } }), closedText))
+    .action(call('POST /incidents/close', closedText))
 }
 
 function closedText({ kind, askedAgain }: Answer<'POST /incidents/close'>): string {

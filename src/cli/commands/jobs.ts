@@ -1,20 +1,13 @@
 import { Argument, type Command, Option } from 'commander'
 import { JOB_QUEUES, JOB_STATES } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
-import { type Item, withApi } from '../api-client.ts'
-import { call, list, printList } from '../api-command.ts'
+import type { Item } from '../api-client.ts'
+import { type Asking, ask, call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
+import { add, type Commands, type ProgramOptions } from '../describe.ts'
 import { EXIT, UsageError } from '../exit-codes.ts'
 import { limitOption } from '../option-parsers.ts'
-import { createTerminal } from '../terminal.ts'
 import { type Columns, countOf } from '../text/text-format.ts'
-
-interface ListOptions extends ProgramOptions {
-  readonly queue?: string
-  readonly state: string
-  readonly limit: number
-}
 
 interface ChangeOptions extends YesOption, ProgramOptions {
   readonly all?: boolean
@@ -53,14 +46,7 @@ function addJobs(jobs: Command): void {
       new Option('--state <state>', 'the state of the jobs').choices(JOB_STATES).default('dead'),
     )
     .addOption(limitOption('jobs of each queue', 1_000))
-    .action(
-      act((options: ListOptions) => {
-        const { queue, state, limit } = options
-        const none = state === 'dead' ? 'no dead jobs' : `no jobs are ${state}`
-        const asked = { query: { queue, state, limit } }
-        return printList('GET /jobs', asked, { columns: COLUMNS, none }, options)
-      }),
-    )
+    .action(list('GET /jobs', { columns: COLUMNS, none: 'no jobs in this state' }))
   for (const verb of ['retry', 'drop'] as const) {
     const command = add(jobs, verb, VERBS[verb].about, {
       examples: ['verify 17 18', 'route-sync --all'],
@@ -70,34 +56,30 @@ function addJobs(jobs: Command): void {
       .argument('[ids...]', 'ids, as "jobs list" prints them')
       .option('--all', 'take every dead job of the queue')
     if (verb === 'drop') command.option(...YES)
-    command.action(
-      act((queue: string, ids: string[], options: ChangeOptions) =>
-        changeJobs(verb, { queue, ids }, options),
-      ),
-    )
+    command.action(ask(changeJobs(verb)))
   }
 }
 
-async function changeJobs(
-  verb: keyof typeof VERBS,
-  { queue, ids }: { readonly queue: string; readonly ids: readonly string[] },
-  options: ChangeOptions,
-): Promise<number> {
-  const { all = false } = options
-  if (all === ids.length > 0) throw new UsageError('name the jobs: either their ids, or --all')
-  if (all && verb === 'drop') {
-    await confirmDeletion(`all dead jobs of ${queue} are deleted`, options)
+function changeJobs(verb: keyof typeof VERBS) {
+  return async (
+    { api, terminal }: Asking,
+    queue: string,
+    ids: string[],
+    options: ChangeOptions,
+  ): Promise<number> => {
+    const { all = false } = options
+    if (all === ids.length > 0) throw new UsageError('name the jobs: either their ids, or --all')
+    if (all && verb === 'drop') {
+      await confirmDeletion(`all dead jobs of ${queue} are deleted`, options)
+    }
+    const { done, operation } = VERBS[verb]
+    const asked = { params: { queue }, body: { ids: all ? null : ids } }
+    const answer = await api.call(operation, asked)
+    const { changed, missing } = answer
+    const others = missing.map((id) => `\nno dead job of ${queue} has the id ${id}`).join('')
+    terminal.print(answer, () => `${countOf(changed, 'job')} of ${queue} ${done}${others}`)
+    return missing.length === 0 ? EXIT.ok : EXIT.failed
   }
-  const { done, operation } = VERBS[verb]
-  const asked = { params: { queue }, body: { ids: all ? null : ids } }
-  const answer = await withApi(options, (api) => api.call(operation, asked))
-  const { changed, missing } = answer
-  const others = missing.map((id) => `\nno dead job of ${queue} has the id ${id}`).join('')
-  createTerminal(process, options).print(
-    answer,
-    () => `${countOf(changed, 'job')} of ${queue} ${done}${others}`,
-  )
-  return missing.length === 0 ? EXIT.ok : EXIT.failed
 }
 
 const SCHEDULE_COLUMNS: Columns<Item<'GET /schedules'>> = {
@@ -112,7 +94,7 @@ const SCHEDULE_COLUMNS: Columns<Item<'GET /schedules'>> = {
 
 function addSchedules(schedules: Command): void {
   add(schedules, 'list', 'List the job schedulers: when each was due last and is due next').action(
-    list('GET /schedules', () => ({}), {
+    list('GET /schedules', {
       columns: SCHEDULE_COLUMNS,
       none: 'no schedules yet: the first worker writes them',
     }),
@@ -127,7 +109,6 @@ function addSchedules(schedules: Command): void {
     .action(
       call(
         'POST /schedules/{name}/run',
-        (name: string) => ({ params: { name } }),
         ({ name }) => `${name} is due: a worker starts it within five seconds`,
       ),
     )

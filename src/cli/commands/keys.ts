@@ -40,7 +40,7 @@ function addKeys(keys: Command): void {
       scopesOption,
     )
     .option('--expires <instant>', 'when the key expires; unset: never', instantOption)
-    .action(call('POST /keys', created, ({ key }) => key))
+    .action(call('POST /keys', ({ key }) => key, created))
   add(keys, 'link', 'Print a link that signs the page in once, within 10 minutes', {
     examples: ['--reseller northwind'],
     remark:
@@ -48,31 +48,21 @@ function addKeys(keys: Command): void {
   })
     .option('--operator', 'as an operator')
     .option('--reseller <name>', 'as this reseller')
-    .action(
-      load(
-        () => import('../work/sign-in-link.ts'),
-        ({ printLink }) => printLink,
-      ),
-    )
+    .action(load('sign-in-link', 'printLink'))
   add(
     keys,
     'list',
     'List all keys by their first characters, also expired and revoked ones',
-  ).action(list('GET /keys', () => ({}), { columns: COLUMNS, none: 'no keys yet' }))
+  ).action(list('GET /keys', { columns: COLUMNS, none: 'no keys yet' }))
   const one = (name: string, about: string) =>
     add(keys, name, about, { examples: ['3'] }).argument(
       '<id>',
       'as "keys list" prints it',
       integerOption(1, Number.MAX_SAFE_INTEGER),
     )
-  const keyed = (keyId: number) => ({ params: { keyId } })
-  one('show', 'Print one key, without its text').action(call('GET /keys/{keyId}', keyed))
+  one('show', 'Print one key, without its text').action(call('GET /keys/{keyId}'))
   one('revoke', 'Revoke a key for good, within a second').action(
-    call(
-      'POST /keys/{keyId}/revoke',
-      keyed,
-      ({ id, prefix }) => `key ${id} (${prefix}…) is revoked`,
-    ),
+    call('POST /keys/{keyId}/revoke', ({ id, prefix }) => `key ${id} (${prefix}…) is revoked`),
   )
 }
 
@@ -88,5 +78,5 @@ function created({ reseller, operator = false, scopes, expires }: CreateOptions)
   if ((reseller !== undefined) === operator) {
     throw new UsageError('name the owner of the key: either --reseller NAME or --operator')
   }
-  return { body: { reseller: reseller ?? null, scopes, expiresAt: expires } }
+  return { reseller: reseller ?? null, scopes, expiresAt: expires }
 }

@@ -1,9 +1,9 @@
 import { Argument, type Command } from 'commander'
 import { PAUSED_WORK } from '../../platform/base/kinds.ts'
 import { durationText } from '../../platform/base/text.ts'
-import { type Answer, type Item, withApi } from '../api-client.ts'
-import { call, list } from '../api-command.ts'
-import { act, add, type Commands, help, type ProgramOptions } from '../describe.ts'
+import type { Answer, Item } from '../api-client.ts'
+import { type Asking, ask, call, list } from '../api-command.ts'
+import { add, type Commands, help, type ProgramOptions } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import {
   durationOption,
@@ -12,15 +12,7 @@ import {
   limitOption,
   numberOption,
 } from '../option-parsers.ts'
-import { createTerminal } from '../terminal.ts'
-import {
-  type Columns,
-  count,
-  countOf,
-  recordText,
-  tableText,
-  timeText,
-} from '../text/text-format.ts'
+import { type Columns, count, countOf, tableText, timeText } from '../text/text-format.ts'
 
 type Pause = Item<'GET /pauses'>
 
@@ -79,10 +71,13 @@ also tests of endpoints. "sync" and "upstream probe" still call the upstream.`,
     .action(
       call(
         'POST /pauses',
-        (what: string[], { reason, from, to: until }: PauseOptions) => ({
-          body: { what: workOf(what), reason, from, until },
-        }),
         ({ items }, { width }) => tableText(COLUMNS, items, width),
+        (what: string[], { reason, from, to: until }: PauseOptions) => ({
+          what: workOf(what),
+          reason,
+          from,
+          until,
+        }),
       ),
     )
 }
@@ -91,21 +86,22 @@ function addResume(program: Command): void {
   help(program, { examples: ['checks'] })
     .addArgument(workArgument())
     .option('--planned', 'also cancel pauses that have not begun')
-    .action(act(resume))
+    .action(ask(resume))
 }
 
-function resume(what: string[], options: ResumeOptions): Promise<void> {
-  const { planned = false } = options
-  return withApi(options, async (api) => {
-    const { items } = await api.call('POST /pauses/end', { body: { what: workOf(what), planned } })
-    const left = items.length > 0 || planned ? [] : (await api.call('GET /pauses')).items
-    const hint = left.length > 0 ? '; "resume --planned" cancels what has not begun' : ''
-    createTerminal(process, options).printRows(items, () =>
-      items.length === 0
-        ? `nothing of it is paused${hint}`
-        : items.map((one) => `${one.what}: ${one.running ? 'resumed' : 'cancelled'}`).join('\n'),
-    )
-  })
+async function resume(
+  { api, terminal }: Asking,
+  what: string[],
+  { planned = false }: ResumeOptions,
+): Promise<void> {
+  const { items } = await api.call('POST /pauses/end', { body: { what: workOf(what), planned } })
+  const left = items.length > 0 || planned ? [] : (await api.call('GET /pauses')).items
+  const hint = left.length > 0 ? '; "resume --planned" cancels what has not begun' : ''
+  terminal.printRows(items, () =>
+    items.length === 0
+      ? `nothing of it is paused${hint}`
+      : items.map((one) => `${one.what}: ${one.running ? 'resumed' : 'cancelled'}`).join('\n'),
+  )
 }
 
 interface LimitOptions extends ProgramOptions {
@@ -138,7 +134,16 @@ above UPSTREAM_REQUESTS_PER_SECOND.`,
     )
     .option('--reason <text>', 'why; shown wherever the state is shown')
     .option('--off', 'end the limit now')
-    .action(act(limit))
+    .action(
+      call(
+        (rate: number | undefined, { off }: LimitOptions) => {
+          if (off) return 'DELETE /budget/limit'
+          return rate === undefined ? 'GET /budget/limit' : 'PUT /budget/limit'
+        },
+        undefined,
+        limited,
+      ),
+    )
   add(budget, 'plan', 'Print the budget that detects 95 % of the changes within a delay', {
     examples: ['--fares 20000 --delay 5m'],
     remark: 'It also says what the present fares get, and need.',
@@ -146,29 +151,19 @@ above UPSTREAM_REQUESTS_PER_SECOND.`,
     .requiredOption('--fares <n>', 'how many fares are watched', integerOption(1, 100_000_000))
     .requiredOption('--delay <time>', 'such as 90s, 5m or 2h', durationOption(1, 30 * 86_400))
     .action(
-      call(
-        'GET /budget/plan',
-        ({ fares, delay }: PlanOptions) => ({ query: { fares, delaySeconds: delay } }),
-        planText,
-      ),
+      call('GET /budget/plan', planText, ({ fares, delay }: PlanOptions) => ({
+        fares,
+        delaySeconds: delay,
+      })),
     )
 }
 
-function limit(rate: number | undefined, options: LimitOptions): Promise<void> {
-  const { to: until, reason, off = false } = options
-  if (rate !== undefined && (off || until === undefined || reason === undefined)) {
+function limited(rate: number | undefined, { to: until, reason, off }: LimitOptions) {
+  if (rate === undefined) return {}
+  if (off || until === undefined || reason === undefined) {
     throw new UsageError('a limit needs --to and --reason')
   }
-  const body = { requestsPerSecond: rate, until, reason }
-  return withApi(options, async (api) => {
-    const answer = off
-      ? await api.call('DELETE /budget/limit')
-      : rate === undefined
-        ? await api.call('GET /budget/limit')
-        : await api.call('PUT /budget/limit', { body })
-    const terminal = createTerminal(process, options)
-    terminal.print(answer, () => recordText(answer, terminal.width))
-  })
+  return { requestsPerSecond: rate, until, reason }
 }
 
 type BudgetPlan = Answer<'GET /budget/plan'>
@@ -220,7 +215,7 @@ function addAudit(program: Command): void {
   add(program, 'list', 'List what was changed through the API or the command line, newest first')
     .addOption(limitOption('changes'))
     .action(
-      list('GET /audit', ({ limit }: { readonly limit: number }) => ({ query: { limit } }), {
+      list('GET /audit', {
         columns: { what: 'action', target: 'target', by: 'by', at: 'at', reason: 'reason' },
         none: 'nothing was changed yet',
       }),

@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
-import { type Api, type Call, type Item, withApi } from '../api-client.ts'
-import { call, list } from '../api-command.ts'
+import type { Item } from '../api-client.ts'
+import { type Asking, ask, call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { act, add, type Commands, type ProgramOptions } from '../describe.ts'
+import { add, type Commands } from '../describe.ts'
 import { UsageError } from '../exit-codes.ts'
 import { numberOption, pairOf } from '../option-parsers.ts'
-import { createTerminal } from '../terminal.ts'
 import { type Columns, count, countOf, printable } from '../text/text-format.ts'
 
 type Reseller = Item<'GET /resellers'>
@@ -20,24 +19,18 @@ const COLUMNS: Columns<Reseller> = {
   active: 'active',
 }
 
-const named = (reseller: string) => ({ params: { reseller } })
-
 export const COMMANDS: Commands = { resellers: addResellers }
 
 function addResellers(group: Command): void {
   const one = ['northwind']
   add(group, 'create <name>', 'Create a reseller', { examples: one }).action(
-    call(
-      'POST /resellers',
-      (name: string) => ({ body: { name } }),
-      ({ name }) => `reseller ${printable(name)} created`,
-    ),
+    call('POST /resellers', ({ name }) => `reseller ${printable(name)} created`),
   )
   add(group, 'list', 'List all resellers with the number of their watches', {
     remark: 'Active watches are neither paused nor ended.',
-  }).action(list('GET /resellers', () => ({}), { columns: COLUMNS, none: 'no resellers yet' }))
+  }).action(list('GET /resellers', { columns: COLUMNS, none: 'no resellers yet' }))
   add(group, 'show <name>', 'Print one reseller', { examples: one }).action(
-    call('GET /resellers/{reseller}', named),
+    call('GET /resellers/{reseller}'),
   )
   add(group, 'update <name>', 'Change the settings of a reseller; what is not given stays', {
     examples: ['northwind --share 2', 'northwind --routes Norway PMI=OSL'],
@@ -51,7 +44,7 @@ function addResellers(group: Command): void {
       '--routes <names...>',
       'changes of routes in its feed: places as PMI, pairs as PMI-OSL or, in either direction, PMI=OSL, countries as Norway; or none',
     )
-    .action(call('PATCH /resellers/{reseller}', changed))
+    .action(call('PATCH /resellers/{reseller}', undefined, changed))
   add(
     group,
     'disable <name>',
@@ -60,7 +53,6 @@ function addResellers(group: Command): void {
   ).action(
     call(
       'POST /resellers/{reseller}/disable',
-      named,
       ({ name, trackedFaresEnded }) =>
         `reseller ${printable(name)} disabled: ${countOf(trackedFaresEnded, 'tracked fare')} ended`,
     ),
@@ -68,11 +60,7 @@ function addResellers(group: Command): void {
   add(group, 'enable <name>', 'Enable a disabled reseller; its watches begin again', {
     examples: one,
   }).action(
-    call(
-      'POST /resellers/{reseller}/enable',
-      named,
-      ({ name }) => `reseller ${printable(name)} enabled`,
-    ),
+    call('POST /resellers/{reseller}/enable', ({ name }) => `reseller ${printable(name)} enabled`),
   )
   add(group, 'delete <name>', 'Delete a reseller with all that it has, which is counted first', {
     examples: one,
@@ -80,7 +68,7 @@ function addResellers(group: Command): void {
       'Its keys, streams and deliveries end at once, and a worker deletes the rest. Fares that others watch stay.',
   })
     .option(...YES)
-    .action(act(remove))
+    .action(ask(remove))
 }
 
 interface Changes {
@@ -88,11 +76,11 @@ interface Changes {
   readonly routes?: readonly string[]
 }
 
-function changed(name: string, { share, routes }: Changes): Call {
+function changed(_name: string, { share, routes }: Changes) {
   if (share === undefined && routes === undefined) {
     throw new UsageError('give --share, --routes or both')
   }
-  return { ...named(name), body: { share, routes: routes && routesOf(routes) } }
+  return { share, routes: routes && routesOf(routes) }
 }
 
 /** @example routesOf(['Norway', 'PMI=OSL']) // {countries: ['Norway'], pairs: [{departure: 'PMI', …}]} */
@@ -106,17 +94,17 @@ function routesOf(names: readonly string[]) {
   return { ...others, ...(pairs.length > 0 && { pairs }) }
 }
 
-function remove(name: string, options: ProgramOptions & YesOption): Promise<void> {
-  return withApi(options, async (api) => {
-    const { contents } = await deletion(api, name, null)
-    const held = Object.entries(contents).map(([what, n]) => `${count(n)} ${what}`)
-    const whole = `reseller ${printable(name)} is deleted with ${held.join(', ')}`
-    await confirmDeletion(whole, options)
-    const answer = await deletion(api, name, name)
-    createTerminal(process, options).print(answer, () => whole)
-  })
-}
-
-function deletion(api: Api, name: string, confirm: string | null) {
-  return api.call('POST /resellers/{reseller}/delete', { ...named(name), body: { confirm } })
+async function remove(
+  { api, terminal }: Asking,
+  reseller: string,
+  options: YesOption,
+): Promise<void> {
+  const confirmed = (confirm: string | null) =>
+    api.call('POST /resellers/{reseller}/delete', { params: { reseller }, body: { confirm } })
+  const { contents } = await confirmed(null)
+  const held = Object.entries(contents).map(([what, n]) => `${count(n)} ${what}`)
+  const whole = `reseller ${printable(reseller)} is deleted with ${held.join(', ')}`
+  await confirmDeletion(whole, options)
+  const answer = await confirmed(reseller)
+  terminal.print(answer, () => whole)
 }

@@ -3,8 +3,6 @@ import { RECEIVER_NETWORK, RECEIVER_PORT } from '../../platform/base/loopback.ts
 import { add, type Commands, help, load } from '../describe.ts'
 import { addressOption, integerOption, numberOption } from '../option-parsers.ts'
 
-const work = () => import('../work/sandbox.ts')
-
 export const COMMANDS: Commands = { sandbox: addSandbox, demo: addDemo, receive: addReceive }
 
 const FAULT_HELP = `
@@ -37,12 +35,12 @@ function addSandbox(program: Command): void {
       (text: string, before: readonly string[] = []) => [...before, text],
     )
     .option('--faults <file>', 'a JSON array of fault rules; they come before those of --fault')
-    .action(load(work, ({ serveSandbox }) => serveSandbox))
+    .action(load('sandbox', 'serveSandbox'))
   add(sandbox, 'story', 'Show on the sandbox of a running "up" how a bad list and an outage look', {
     remark: `
 The two steps follow each other and take two minutes. Ctrl-C ends them. The sandbox of "up" shows a sell-out, a
 reopening, another price, other times and routes that come and go by itself, in its first two minutes.`,
-  }).action(load(work, ({ runStory }) => runStory))
+  }).action(load('sandbox', 'runStory'))
   add(
     sandbox,
     'rival',
@@ -51,14 +49,14 @@ reopening, another price, other times and routes that come and go by itself, in 
       remark: `
 It compares each answer with the one before. "up" runs it too, to say what a script would have reported of a fault.`,
     },
-  ).action(load(work, ({ runRival }) => runRival))
+  ).action(load('sandbox', 'runRival'))
 }
 
 function addDemo(program: Command): void {
   help(program, {
     remark: `
 "bin/farewatch up" does this itself if UPSTREAM_BASE_URL is not set; else that must be the address of a sandbox.`,
-  }).action(load(work, ({ watchDemo }) => watchDemo))
+  }).action(load('sandbox', 'watchDemo'))
 }
 
 function addReceive(program: Command): void {
@@ -75,10 +73,5 @@ contains ${RECEIVER_NETWORK}; "up" with its own database and sandbox allows it.`
     .addOption(
       new Option('--secret <whsec>', 'the secret of an endpoint that exists').conflicts('reseller'),
     )
-    .action(
-      load(
-        () => import('../work/receive.ts'),
-        ({ receive }) => receive,
-      ),
-    )
+    .action(load('receive', 'receive'))
 }

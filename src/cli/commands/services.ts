@@ -4,7 +4,6 @@ import { splitList } from '../../platform/base/text.ts'
 import { act, type Commands, help, load, type ProgramOptions } from '../describe.ts'
 import { type ApiFlags, callApi } from './call-api.ts'
 
-const services = () => import('../work/services.ts')
 const STOPS = 'Stops in order on SIGTERM or Ctrl-C, within ten seconds.'
 
 export const COMMANDS: Commands = {
@@ -16,7 +15,7 @@ export const COMMANDS: Commands = {
 }
 
 function addUp(program: Command): void {
-  help(program, { remark: STOPS }).action(load(services, ({ runUp }) => runUp))
+  help(program, { remark: STOPS }).action(load('services', 'runUp'))
 }
 
 function addWorker(program: Command): void {
@@ -28,7 +27,7 @@ Processes with different roles may run apart, on any machines. Each role must
 run somewhere: status, doctor and an alert name one that does not.`,
   })
     .option('--roles <names>', `some of ${WORK_ROLES.join(', ')}, with commas`, readRoles)
-    .action(load(services, ({ runWorker }) => runWorker))
+    .action(load('services', 'runWorker'))
 }
 
 function readRoles(text: string): WorkRole[] {
@@ -50,19 +49,16 @@ function addApi(program: Command): void {
     .option('--key-file <file>', 'a file with a key; unset: the key of an operator')
     .option('--url <url>', 'where to call; unset: as for every command')
     .action(
-      act(async (method: string | undefined, path: string | undefined, flags: ApiFlags) =>
-        method === undefined ? (await services()).runApi(flags) : callApi(method, path, flags),
-      ),
+      act(async (method: string | undefined, path: string | undefined, flags: ApiFlags) => {
+        if (method !== undefined) return callApi(method, path, flags)
+        const { runApi } = await import('../work/services.ts')
+        return runApi()
+      }),
     )
 }
 
 function addConfig(program: Command): void {
-  help(program).action(
-    load(
-      () => import('../work/config.ts'),
-      ({ printConfig }) => printConfig,
-    ),
-  )
+  help(program).action(load('config', 'printConfig'))
 }
 
 function addOpenApi(program: Command): void {

@@ -5,11 +5,10 @@ import {
   ROUTE_LISTS,
   type RouteListName,
 } from '../../platform/base/kinds.ts'
-import { withApi } from '../api-client.ts'
-import { call, list, readAll } from '../api-command.ts'
-import { act, add, type Commands, help, load, type ProgramOptions } from '../describe.ts'
+import { type Asking, ask, call, list, readAll } from '../api-command.ts'
+import { add, type Commands, help, load, type ProgramOptions } from '../describe.ts'
 import { instantOption, integerOption, limitOption } from '../option-parsers.ts'
-import { copyOut, createTerminal } from '../terminal.ts'
+import { copyOut } from '../terminal.ts'
 import { reviewText } from '../text/sync-report-text.ts'
 import { heldText, RUN_COLUMNS, syncSentence } from '../text/sync-runs-text.ts'
 
@@ -19,14 +18,7 @@ interface ExportOptions extends ProgramOptions {
   readonly list: RouteListName
 }
 
-interface RunsOptions {
-  readonly list?: string
-  readonly limit: number
-}
-
-const work = () => import('../work/sync.ts')
 const runNumber = integerOption(1, Number.MAX_SAFE_INTEGER)
-const ofRun = (runId: number) => ({ params: { runId } })
 
 export const COMMANDS: Commands = { sync: addSync, runs: addRuns, routes: addRoutes }
 
@@ -41,19 +33,14 @@ function addSync(sync: Command): void {
         .default('all'),
     )
     .option('--dry-run', 'fetch the list and print what a sync would do; change nothing')
-    .action(load(work, ({ sync }) => sync))
+    .action(load('sync', 'sync'))
 }
 
 function addRuns(runs: Command): void {
   add(runs, 'list', 'List the last runs, newest first', { examples: ['--limit 5'] })
     .addOption(new Option('--list <list>', 'only runs of this list').choices(ROUTE_LISTS))
     .addOption(limitOption('runs'))
-    .action(
-      list('GET /sync-runs', ({ list, limit }: RunsOptions) => ({ query: { list, limit } }), {
-        columns: RUN_COLUMNS,
-        none: 'no runs yet',
-      }),
-    )
+    .action(list('GET /sync-runs', { columns: RUN_COLUMNS, none: 'no runs yet' }))
   add(
     runs,
     'review',
@@ -61,7 +48,7 @@ function addRuns(runs: Command): void {
     { examples: ['7'] },
   )
     .argument('[run]', 'a held run; unset: all of them', runNumber)
-    .action(act(review))
+    .action(ask(review))
   const one = (name: string, about: string) =>
     add(runs, name, about, { examples: ['7'] }).argument(
       '<run>',
@@ -69,37 +56,33 @@ function addRuns(runs: Command): void {
       runNumber,
     )
   one('approve', 'Apply the list of a held run as it was fetched').action(
-    call('POST /held-runs/{runId}/approve', ofRun, syncSentence),
+    call('POST /held-runs/{runId}/approve', syncSentence),
   )
   one('reject', 'Drop the list of a held run').action(
     call(
       'POST /held-runs/{runId}/reject',
-      ofRun,
       ({ dropped }) => `dropped run ${dropped.join(', ')}; nothing else changed`,
     ),
   )
-  one('show', 'Show everything about a finished run').action(call('GET /sync-runs/{runId}', ofRun))
+  one('show', 'Show everything about a finished run').action(call('GET /sync-runs/{runId}'))
   add(runs, 'diff', 'Print the differences between the kept lists of two runs of one list', {
     examples: ['6 7'],
     remark: '+ is a route that the second list adds, - one that it lacks, ~ a place.',
   })
     .argument('<from>', 'the first run', runNumber)
     .argument('<to>', 'the second run', runNumber)
-    .action(load(work, ({ printDifferences }) => printDifferences))
+    .action(load('sync', 'printDifferences'))
 }
 
-function review(runId: number | undefined, options: ProgramOptions): Promise<void> {
-  return withApi(options, async (api) => {
-    const terminal = createTerminal(process, options)
-    if (runId !== undefined) {
-      const answer = await api.call('GET /held-runs/{runId}', ofRun(runId))
-      return terminal.print(answer, () => reviewText(answer, terminal.width))
-    }
-    const held = await readAll(api, 'GET /held-runs', {})
-    terminal.printRows(held, () =>
-      held.length === 0 ? 'nothing is held' : heldText(held, terminal.width),
-    )
-  })
+async function review({ api, terminal }: Asking, runId: number | undefined): Promise<void> {
+  if (runId !== undefined) {
+    const answer = await api.call('GET /held-runs/{runId}', { params: { runId } })
+    return terminal.print(answer, () => reviewText(answer, terminal.width))
+  }
+  const held = await readAll(api, 'GET /held-runs', {})
+  terminal.printRows(held, () =>
+    held.length === 0 ? 'nothing is held' : heldText(held, terminal.width),
+  )
 }
 
 function addRoutes(program: Command): void {
@@ -118,7 +101,7 @@ function addRoutes(program: Command): void {
     .addOption(
       new Option('--format <format>', 'the file format').choices(EXPORT_FORMATS).default('csv'),
     )
-    .action(act(exportRoutes))
+    .action(ask(exportRoutes))
 }
 
 const EXPORTS = {
@@ -126,11 +109,9 @@ const EXPORTS = {
   'with-availability': 'GET /data/routes/with-availability',
 } as const
 
-function exportRoutes({ asOf, format, list, ...options }: ExportOptions): Promise<void> {
+async function exportRoutes({ api }: Asking, { asOf, format, list }: ExportOptions): Promise<void> {
   const isCsv = format === 'csv'
   const onlyAvailable = isCsv && list === 'with-availability' ? true : undefined
   const query = { asOf: asOf?.toISOString(), onlyAvailable }
-  return withApi(options, async (api) =>
-    copyOut(await api.open(isCsv ? 'GET /data/routes/csv' : EXPORTS[list], { query })),
-  )
+  await copyOut(await api.open(isCsv ? 'GET /data/routes/csv' : EXPORTS[list], { query }))
 }

@@ -9,7 +9,7 @@ function addAnswers(answers: Command): void {
     'list',
     'List members of answers, and totals unlike their sums, the latest first',
   ).action(
-    list('GET /answer-habits', () => ({}), {
+    list('GET /answer-habits', {
       columns: {
         name: 'name',
         counts: ({ acceptedAt, isUsual }) =>
@@ -33,12 +33,9 @@ none. Accept it if the upstream says that it means nothing of the kind.`,
     .action(
       call(
         'PATCH /answer-habits/{name}',
-        (name: string, { undo = false }: { readonly undo?: boolean }) => ({
-          params: { name },
-          body: { accepted: !undo },
-        }),
         ({ name, acceptedAt }) =>
           `answers with ${printable(name)} count ${acceptedAt === null ? 'once it is usual' : 'from now on'}`,
+        (_name: string, { undo = false }: { readonly undo?: boolean }) => ({ accepted: !undo }),
       ),
     )
 }
@@ -57,10 +54,5 @@ function addUpstream(program: Command): void {
   )
     .option('--flight <id>', 'the flight to verify; unset: one that is watched')
     .option('--negative', 'also make calls that must fail, such as verify without a token')
-    .action(
-      load(
-        () => import('../work/probe.ts'),
-        ({ probe }) => probe,
-      ),
-    )
+    .action(load('probe', 'probe'))
 }

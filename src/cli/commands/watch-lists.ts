@@ -1,12 +1,17 @@
 import { type Command, Option } from 'commander'
 import { BELIEF_STATES, WATCH_STATUSES } from '../../platform/base/kinds.ts'
-import { type Answer, type Call, withApi } from '../api-client.ts'
-import { call } from '../api-command.ts'
+import type { Answer } from '../api-client.ts'
+import { call, list } from '../api-command.ts'
 import { confirmDeletion, YES, type YesOption } from '../confirm.ts'
-import { act, add, type Commands, load, type ProgramOptions } from '../describe.ts'
+import { add, type Commands, load } from '../describe.ts'
+import { UsageError } from '../exit-codes.ts'
 import { dayOption, pairOf } from '../option-parsers.ts'
-import { addTermOptions, questionOfOptions, type TermOptions } from '../question-options.ts'
-import { createTerminal } from '../terminal.ts'
+import {
+  addTermOptions,
+  hasTerms,
+  questionOfOptions,
+  type TermOptions,
+} from '../question-options.ts'
 import { count, countOf, printable } from '../text/text-format.ts'
 
 interface SelectOptions extends YesOption {
@@ -22,8 +27,6 @@ interface AddOptions extends TermOptions {
   readonly return?: string
 }
 
-const work = () => import('../work/watch-lists.ts')
-
 export const COMMANDS: Commands = { 'watch-lists': addWatchLists }
 
 function addWatchLists(lists: Command): void {
@@ -34,14 +37,26 @@ function addWatchLists(lists: Command): void {
       ],
       remark,
     }).requiredOption('--reseller <name>', 'the owner of the watches')
+  command('list', 'List the watch lists of a reseller').action(
+    list('GET /watch-lists', {
+      columns: {
+        list: 'name',
+        watches: 'watches',
+        paused: 'paused',
+        ended: 'ended',
+        created: 'createdAt',
+      },
+      none: 'no watch lists yet',
+    }),
+  )
   command(
     'import <file>',
     'Add and change the watches of a CSV or YAML file',
     'summer.csv ',
-    'Importing the same file again changes nothing. The file is read into the database itself, whatever its size.',
+    'Importing the same file again changes nothing. Each list of the file is saved whole, or the import ends before it.',
   )
     .option('--skip-invalid', 'skip invalid rows; without it one invalid row stops the import')
-    .action(load(work, ({ importFile }) => importFile))
+    .action(load('watch-lists', 'importFile'))
   const one = command(
     'add <flight>',
     'Watch one flight, or a route as PMI-OSL or, in either direction, PMI=OSL; an import does so for many',
@@ -51,9 +66,9 @@ function addWatchLists(lists: Command): void {
     .option('--reference <reference>', 'the name of the watch; unset: the id of the flight')
     .option('--return <flight>', 'the return flight')
   addTermOptions(one)
-  one.action(call('POST /watch-lists/{list}/watches', added, addedText))
+  one.action(call('POST /watch-lists/{list}/watches', addedText, added, { createList: true }))
   command('diff <file>', 'Print what an import of the file would change', 'summer.csv ').action(
-    load(work, ({ diffFile }) => diffFile),
+    load('watch-lists', 'diffFile'),
   )
   command(
     'export',
@@ -69,7 +84,7 @@ function addWatchLists(lists: Command): void {
     .option('--place <place>', 'only from or to this airport code or city')
     .option('--departs-from <day>', 'only departing on this day or later', dayOption)
     .option('--departs-to <day>', 'only departing on this day or earlier', dayOption)
-    .action(load(work, ({ exportLists }) => exportLists))
+    .action(load('watch-lists', 'exportLists'))
   const chosen = (name: string, about: string) =>
     command(name, about, '--list summer ')
       .requiredOption('--list <list>', 'the watch list')
@@ -80,44 +95,44 @@ function addWatchLists(lists: Command): void {
   )
   chosen('delete', 'Delete watches for good; without --reference the list with all of them')
     .option(...YES)
-    .action(act(remove))
+    .action(
+      call(
+        ({ reference }: SelectOptions) =>
+          reference === undefined
+            ? 'DELETE /watch-lists/{list}'
+            : 'POST /watch-lists/{list}/delete',
+        (_answer, _terminal, options: SelectOptions) => `${printable(whichOf(options))} deleted`,
+        async (options) => {
+          await confirmDeletion(`this deletes ${whichOf(options)} for good`, options)
+          return { references: options.reference }
+        },
+      ),
+    )
 }
 
-const selected = ({ reseller, list, reference }: SelectOptions): Call => ({
-  params: { list },
-  body: { references: reference },
-  reseller,
-})
+function whichOf({ reference, list }: SelectOptions): string {
+  if (reference === undefined) return `the list "${list}" and its watches`
+  return countOf(reference.length, 'watch', 'watches')
+}
 
 type Change = 'POST /watch-lists/{list}/pause' | 'POST /watch-lists/{list}/resume'
 
 const changed = (operation: Change, done: string) =>
-  call(operation, selected, ({ watches }) => `${countOf(watches, 'watch', 'watches')} ${done}`)
-
-async function remove(options: SelectOptions & ProgramOptions): Promise<void> {
-  const { reference, list } = options
-  const isWhole = reference === undefined
-  const which = isWhole ? 'the list with all' : String(reference.length)
-  await confirmDeletion(`${which} watches of "${list}" are deleted for good`, options)
-  const asked = selected(options)
-  const answer = await withApi(options, (api) =>
-    isWhole
-      ? api.call('DELETE /watch-lists/{list}', { ...asked, body: undefined })
-      : api.call('POST /watch-lists/{list}/delete', asked),
+  call(
+    operation,
+    ({ watches }) => `${countOf(watches, 'watch', 'watches')} ${done}`,
+    ({ reference }: SelectOptions) => ({ references: reference }),
   )
-  createTerminal(process, options).print(answer, () =>
-    isWhole
-      ? `list "${printable(list)}" deleted with its watches`
-      : `${countOf(reference.length, 'watch', 'watches')} deleted`,
-  )
-}
 
-function added(flight: string, options: AddOptions): Call {
-  const { reseller, list, reference = flight } = options
+function added(flight: string, options: AddOptions) {
+  const { reference = flight } = options
   const route = pairOf(flight)
+  if (route && (options.return !== undefined || hasTerms(options))) {
+    throw new UsageError('a watch of a route has neither passengers nor a return flight')
+  }
   const question = route ? { route } : questionOfOptions(flight, options.return, options)
   const watch = { reference, ...question }
-  return { params: { list }, query: { createList: true }, body: { watches: [watch] }, reseller }
+  return { watches: [watch] }
 }
 
 /** Doubts about the watch follow its counts. */

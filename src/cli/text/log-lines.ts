@@ -1,4 +1,5 @@
 import { changeSentence, type ShownChange } from '../../delivery/formats/change-sentence.ts'
+import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { NO_COUNTS, type SyncOutcome } from '../../routes/runs.ts'
 import { syncSentence } from './sync-runs-text.ts'
 import { printable } from './text-format.ts'
@@ -22,17 +23,20 @@ const SENTENCES: Readonly<Record<string, (fields: LogFields, time: Date) => stri
   // The log line lacks the members that are null.
   'route sync finished': (fields) =>
     syncSentence({ ...NO_COUNTS, reason: null, ...fields, ...NOT_SHOWN } as unknown as SyncOutcome),
+  'incident opened': ({ kind }) => VOCABULARY.incidents[String(kind)] ?? '',
   'webhook received': ({ seq, outcome, text }) => `webhook ${seq ?? ''} ${outcome}: ${text}`,
   'fare changed': (fields, time) =>
     changeSentence(fields as unknown as ShownChange, time.getFullYear()),
 }
 
-/** Messages that the steps on the terminal already show. */
-const SHOWN_AS_STEPS = new Set([
+/** Messages of what the steps on the terminal show already, and of what is done by itself. */
+const NOT_NEWS = new Set([
   'embedded postgres ready',
   'embedded postgres stopped',
   'sandbox listens',
   'ready',
+  'job schedulers written',
+  'a missed sync is made up',
   'stopping',
   'stopped',
 ])
@@ -67,7 +71,7 @@ function renderLogLine(line: string, debug: boolean): string | undefined {
   const parsed = parseLogLine(line)
   if (parsed === undefined) return `${printable(line.trimEnd())}\n`
   const { time, level, msg, ...fields } = parsed
-  if (level === 'info' && (SHOWN_AS_STEPS.has(msg) || isSecondNews(fields))) return undefined
+  if (level === 'info' && (NOT_NEWS.has(msg) || isNoNews(fields))) return undefined
   const sentence = SENTENCES[msg]
   if (level === 'debug' && !debug && (sentence === undefined || isFirstSight(fields))) {
     return undefined
@@ -79,9 +83,9 @@ function renderLogLine(line: string, debug: boolean): string | undefined {
   return `${DIM}${clock}${RESET}  ${colour}${printable(text)}${colour === '' ? '' : RESET}\n`
 }
 
-/** The line of the change itself has been shown. */
-function isSecondNews({ outcome, seq }: LogFields): boolean {
-  return outcome === 'verified' && typeof seq === 'number'
+/** The line of a delivered change itself has been shown, and a list that changes nothing comes each few seconds. */
+function isNoNews({ outcome, seq, status }: LogFields): boolean {
+  return (outcome === 'verified' && typeof seq === 'number') || status === 'unchanged'
 }
 
 /** After an import there are thousands of them. */

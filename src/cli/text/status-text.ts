@@ -2,7 +2,15 @@ import { pauseText, processText } from '../../health/state-text.ts'
 import type { StatusWarning } from '../../health/status-shapes.ts'
 import { durationText } from '../../platform/base/text.ts'
 import type { Answer, Sent } from '../api-client.ts'
-import { agoText, count, countOf, hangingIndent, printable, secondText } from './text-format.ts'
+import {
+  agoText,
+  count,
+  countOf,
+  hangingIndent,
+  present,
+  printable,
+  secondText,
+} from './text-format.ts'
 
 type Status = Answer<'GET /status'>
 type Calls = Answer<'GET /budget/calls'>
@@ -45,17 +53,17 @@ export function warningsText(warnings: readonly Warning[], width: number): strin
 function warningText(warning: Warning, width: number): string {
   const { level, code, text, since, until, command, todo } = warning
   const word = WORDS[level].padEnd(9)
-  const times = [
-    ...(since === null ? [] : [`since ${secondText(since)} UTC`]),
-    ...(until === null ? [] : [`until ${secondText(until)} UTC`]),
-  ]
+  const times = present(
+    since && `since ${secondText(since)} UTC`,
+    until && `until ${secondText(until)} UTC`,
+  )
   const says = `${code}: ${text}${times.length === 0 ? '' : ` (${times.join(', ')})`}`
   const line = hangingIndent(word, printable(says), width)
   const shown =
     process.stdout.isTTY === true
       ? `${COLOURS[level]}${word}${RESET}${line.slice(word.length)}`
       : line
-  const help = [command, todo].filter((one) => one !== null)
+  const help = present(command, todo)
   return [shown, ...help.map((one) => hangingIndent(`${' '.repeat(9)}→ `, one, width))].join('\n')
 }
 
@@ -94,11 +102,11 @@ function dueText(due: Date, at: Date): string {
 function fareLines({ beliefs }: Status): Line[] {
   const { fares, stale, silent, unanswered, ageSeconds } = beliefs
   if (fares === 0) return [['fares', 'none watched']]
-  const notes = [
-    ...(stale > 0 ? [`${count(stale)} stale`] : []),
-    ...(silent > 0 ? [`${count(silent)} with unusable answers`] : []),
-    ...(unanswered > 0 ? [`${count(unanswered)} without a good check`] : []),
-  ]
+  const notes = present(
+    stale > 0 && `${count(stale)} stale`,
+    silent > 0 && `${count(silent)} with unusable answers`,
+    unanswered > 0 && `${count(unanswered)} without a good check`,
+  )
   const head = `${count(fares)} watched${notes.length === 0 ? '' : `: ${notes.join(', ')}`}`
   if (ageSeconds === null) return [['fares', head]]
   const within = (seconds: number) => durationText(seconds * 1000)
@@ -114,7 +122,7 @@ function delayLines({ detectionDelays, contradicted, at }: Status): Line[] {
   const [all, ...groups] = detectionDelays ?? []
   // With one priority its line would say the same again.
   const shown = groups.length > 1 ? groups : []
-  const delays = [...(all === undefined ? [] : [all]), ...shown].map((delay) => {
+  const delays = present(all, ...shown).map((delay) => {
     const { priority, changes, midpointSeconds, atMostSeconds } = delay
     const times = [midpointSeconds.p50, midpointSeconds.p95].map(shortText)
     const whose = priority === 'all' ? '' : ` of ${priority} priority`
@@ -124,8 +132,8 @@ function delayLines({ detectionDelays, contradicted, at }: Status): Line[] {
     const oldest = durationText(new Date(at).getTime() - new Date(since).getTime())
     return `${count(fares)} ${WAITS[wait]}, the oldest for ${oldest}`
   })
-  const waiting = waits === undefined ? [] : [`not recorded yet: ${waits.join('; ')}`]
-  return [...delays, ...waiting].map((text) => ['', text])
+  const waiting = waits && `not recorded yet: ${waits.join('; ')}`
+  return present(...delays, waiting).map((text) => ['', text])
 }
 
 const WAITS = { confirmation: 'to be confirmed', late: 'late', held: 'held' } as const
@@ -164,11 +172,11 @@ function callLines({ byLane, byReseller, byPriority }: Calls): Line[] {
   const total = lanes.reduce((sum, { calls }) => sum + calls, 0)
   const shares = (sums: readonly Sum[]) =>
     sums.map(({ name, calls }) => `${name} ${percent(calls / total)}`).join(', ')
-  return [
-    ...(lanes.length === 0 ? [] : [`calls of the last hour: ${shares(lanes)}`]),
-    ...(resellers.length < 2 ? [] : [`by reseller: ${shares(resellers.slice(0, SHOWN_CALLERS))}`]),
-    ...(priorities.length < 2 ? [] : [`by priority: ${shares(priorities)}`]),
-  ].map((text) => ['', text])
+  return present(
+    lanes.length > 0 && `calls of the last hour: ${shares(lanes)}`,
+    resellers.length > 1 && `by reseller: ${shares(resellers.slice(0, SHOWN_CALLERS))}`,
+    priorities.length > 1 && `by priority: ${shares(priorities)}`,
+  ).map((text) => ['', text])
 }
 
 interface Sum {
@@ -216,12 +224,13 @@ function deliveriesText({ deliveries }: Status): string {
   const { paused = 0, gone = 0, failing = 0 } = disabled
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
   if (enabled + paused + gone + failing === 0) return 'no endpoints'
-  const notes = [
-    ...(endpoints.failing > 0 ? [`${count(endpoints.failing)} failing`] : []),
-    ...(gone + failing > 0 ? [`${count(gone + failing)} disabled`] : []),
-    ...(paused > 0 ? [`${count(paused)} paused`] : []),
-  ]
-  return `${count(pending)} pending, ${count(dead)} dead; ${[`${countOf(enabled, 'endpoint')} enabled`, ...notes].join(', ')}`
+  const states = present(
+    `${countOf(enabled, 'endpoint')} enabled`,
+    endpoints.failing > 0 && `${count(endpoints.failing)} failing`,
+    gone + failing > 0 && `${count(gone + failing)} disabled`,
+    paused > 0 && `${count(paused)} paused`,
+  )
+  return `${count(pending)} pending, ${count(dead)} dead; ${states.join(', ')}`
 }
 
 function processLines({ processes, at }: Status): Line[] {

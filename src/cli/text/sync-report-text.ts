@@ -3,7 +3,15 @@ import type { ListDifference } from '../../routes/read/diff-snapshots.ts'
 import type { DryRun } from '../../routes/read/plan-report.ts'
 import type { Place } from '../../upstream/route-list.ts'
 import type { Answer } from '../api-client.ts'
-import { count, countOf, hangingIndent, megabytes, printable, timeText } from './text-format.ts'
+import {
+  count,
+  countOf,
+  hangingIndent,
+  megabytes,
+  present,
+  printable,
+  timeText,
+} from './text-format.ts'
 
 type PlanReport = Answer<'GET /held-runs/{runId}'>['plan']
 type PlanExamples = PlanReport['examples']
@@ -47,7 +55,7 @@ export function reviewText(
   const head = `run ${runId} of ${plan.list} is held since ${timeText(since)}: ${reason?.text ?? 'no reason given'}`
   const rejection = `at ${timeText(rejectedAt ?? 0)}: only an operator can release such a list`
   const cause = `the last accepted list is of ${timeText(lastAcceptedAt ?? 0)}: what changed since then, so that this list is likely real`
-  const facts: (Fact | false)[] = [
+  const facts = present<Fact>(
     ['', head],
     lists > 1 && ['agreement', `${lists} lists in a row agree`],
     rejectedAt !== null && ['rejected', rejection],
@@ -59,11 +67,8 @@ export function reviewText(
       width,
     ),
     ...adviceFacts('reject it to drop it and change nothing:', `runs reject ${runId}`, width),
-  ]
-  return factsText(
-    facts.filter((fact) => fact !== false),
-    width,
   )
+  return factsText(facts, width)
 }
 
 /** A command is not wrapped, so that it can be copied: one that does not fit gets its own line. */
@@ -82,7 +87,7 @@ function planFacts(plan: PlanReport): Fact[] {
   const fresh = list === 'routes' ? forecast.added : forecast.gained
   const { placesChanged } = forecast
   const changed = examples.placesChanged.map(({ before, after }) => placeChangeText(before, after))
-  const facts: (Fact | false)[] = [
+  return present<Fact>(
     ['list', listText(plan)],
     missing > 0 && ['missing', missingText(plan)],
     ...(missing > 0 ? lossFacts(examples) : []),
@@ -91,8 +96,7 @@ function planFacts(plan: PlanReport): Fact[] {
       'places',
       `${count(placesChanged)} changed: ${listed(changed, placesChanged, '; ')}`,
     ],
-  ]
-  return facts.filter((fact) => fact !== false)
+  )
 }
 
 function listText(plan: PlanReport): string {
@@ -122,10 +126,7 @@ function lossFacts({ countries, placesLost }: PlanExamples): Fact[] {
   )
   const { count: lost, places } = placesLost
   const text = `${countOf(lost, 'place')}: ${listed(places.map(placeText), lost)}`
-  return [
-    ['by country', shares.join(', ')],
-    ...(lost === 0 ? [] : [['lost places', text] as const]),
-  ]
+  return present<Fact>(['by country', shares.join(', ')], lost > 0 && ['lost places', text])
 }
 
 function effectText({ list, baseline, forecast }: PlanReport): string {
@@ -166,5 +167,5 @@ function placeChangeText(before: Place, after: Place): string {
 }
 
 function listed(shown: readonly string[], total: number, separator = ', '): string {
-  return [...shown, ...(total > shown.length ? ['…'] : [])].join(separator)
+  return present(...shown, total > shown.length && '…').join(separator)
 }

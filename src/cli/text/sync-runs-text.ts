@@ -1,6 +1,14 @@
 import type { SyncOutcome } from '../../routes/runs.ts'
 import type { Item } from '../api-client.ts'
-import { type Columns, count, countOf, hangingIndent, printable, timeText } from './text-format.ts'
+import {
+  type Columns,
+  count,
+  countOf,
+  hangingIndent,
+  present,
+  printable,
+  timeText,
+} from './text-format.ts'
 
 type Run = Item<'GET /sync-runs'>
 
@@ -62,21 +70,16 @@ export function syncSentence(outcome: Outcome): string {
 function effectText(outcome: Outcome): string {
   const pending = outcome.pendingAbsences ?? 0
   const places = outcome.pendingPlaces ?? 0
-  const awaiting = [
-    ...(pending > 0 ? [`${countOf(pending, 'absence')} pending`] : []),
-    ...(places > 0 ? [`new attributes of ${countOf(places, 'place')} pending`] : []),
-  ]
-  if (outcome.list === 'with-availability') {
-    const moves = outcome.baseline
-      ? []
-      : [`${count(outcome.gained)} gained`, `${count(outcome.lost)} lost`]
-    return [...moves, ...awaiting, `${count(outcome.live)} available`].join(', ')
-  }
-  const moves = outcome.baseline
-    ? []
-    : [`${count(outcome.added)} added`, `${count(outcome.removed)} removed`]
   const changed = outcome.placesChanged ?? 0
-  const placeMoves =
-    changed > 0 && !outcome.baseline ? [`${countOf(changed, 'place')} changed`] : []
-  return [...moves, ...placeMoves, ...awaiting, `${count(outcome.live)} live`].join(', ')
+  const isOfRoutes = outcome.list === 'routes'
+  const moves = isOfRoutes
+    ? [`${count(outcome.added)} added`, `${count(outcome.removed)} removed`]
+    : [`${count(outcome.gained)} gained`, `${count(outcome.lost)} lost`]
+  return present(
+    ...(outcome.baseline ? [] : moves),
+    isOfRoutes && changed > 0 && !outcome.baseline && `${countOf(changed, 'place')} changed`,
+    pending > 0 && `${countOf(pending, 'absence')} pending`,
+    places > 0 && `new attributes of ${countOf(places, 'place')} pending`,
+    `${count(outcome.live)} ${isOfRoutes ? 'live' : 'available'}`,
+  ).join(', ')
 }

@@ -42,6 +42,11 @@ export function agoText(instant: Instant, now: Date): string {
   return `${durationText(now.getTime() - new Date(instant).getTime())} ago`
 }
 
+/** The parts without those that are missing. */
+export function present<T>(...parts: readonly (T | false | null | undefined)[]): T[] {
+  return parts.filter((part) => part !== false && part != null) as T[]
+}
+
 /** The members of an object that its JSON output has, in their order there. */
 export function pick<T extends object, K extends keyof T>(from: T, ...keys: readonly K[]) {
   return Object.fromEntries(keys.map((key) => [key, from[key]]))
@@ -105,8 +110,8 @@ export function table(
       .trimEnd()
   const rule = widths.map((width) => '─'.repeat(width)).join('  ')
   const left = headings.slice(fits)
-  const more = left.length === 0 ? [] : [`(--wide shows also: ${left.join('; ')})`]
-  return [...cells.slice(0, 1).map(line), rule, ...cells.slice(1).map(line), ...more].join('\n')
+  const more = left.length > 0 && `(--wide shows also: ${left.join('; ')})`
+  return present(...cells.slice(0, 1).map(line), rule, ...cells.slice(1).map(line), more).join('\n')
 }
 
 function lineOf(widths: readonly number[]): number {
@@ -180,7 +185,7 @@ export function recordText(record: unknown, width: number): string {
   const lists = members.flatMap(([name, value]) =>
     isRows(value) ? [`${wordsOf(name)}:\n${rowsText(value, width)}`] : [],
   )
-  return [...(lines.length === 0 ? [] : [labelledLines(lines, width)]), ...lists].join('\n\n')
+  return present(lines.length > 0 && labelledLines(lines, width), ...lists).join('\n\n')
 }
 
 type Row = Readonly<Record<string, unknown>>

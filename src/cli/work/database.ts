@@ -55,7 +55,8 @@ function runningText(processes: readonly LiveProcess[]): string {
 }
 
 export function runSql(statement: string, options: SqlOptions): Promise<void> {
-  const { output, csv = output === 'csv', json = output === 'json' } = options
+  const { output, csv = output === 'csv' } = options
+  const json = output === 'json'
   return withApp({ role: 'sql', options }, async ({ database }, { terminal }) => {
     const { raw = false } = options
     if (csv && json) throw new UsageError('print either CSV or JSON')

@@ -69,7 +69,7 @@ export function prove(options: ProgramOptions): Promise<void> {
       { ...syncDeps, db: database.db },
       {
         signal,
-        most: options.json === true ? null : 1,
+        most: options.output === 'json' ? null : 1,
         onRun: ({ list, runs }) => terminal.progress(`${list}: ${countOf(runs, 'run')} read`),
       },
     )

@@ -35,7 +35,7 @@ interface WorkerOptions {
 }
 
 export const runUp = () => runService('up')
-export const runApi = (_options: object) => runService('api')
+export const runApi = () => runService('api')
 export const runWorker = ({ roles }: WorkerOptions) => runService('worker', roles)
 
 async function runService(
@@ -135,39 +135,45 @@ async function openReceiver(
   return { receiver, config: { ...config, WEBHOOK_ALLOWED_NETWORKS: allowed } }
 }
 
+/** What happens to a demo by itself. */
+function reportDemo({ terminal, log }: CliContext, text: string): void {
+  if (terminal.interactive) terminal.step(text)
+  else log.info({ text }, 'demo')
+}
+
 async function seedDemo(
-  { terminal, log, signal, config: given }: CliContext,
+  context: CliContext,
   app: App,
   { sandbox, postgres, receiver }: Embedded & WithReceiver,
 ): Promise<void> {
+  const { terminal, signal, config: given } = context
   const { database, config, sealer } = app
   const { db } = database
   if (given.UPSTREAM_BASE_URL !== undefined) await leaveDemo(db)
   if (sandbox === undefined) return
   const days = config.DEMO_HISTORY_DAYS
   const begin = () =>
-    terminal.step(`makes up ${countOf(days, 'day')} of history; the status and the page say so`)
+    reportDemo(context, `makes up ${countOf(days, 'day')} of history; status and page say so`)
   if (postgres !== undefined) await makeUpHistory({ app, sandbox, days, signal, begin })
   const watches = await seedDemoWatches(db, sandbox.world, sandbox.now())
   terminal.step(`the reseller "${DEMO_RESELLER}" watches ${countOf(watches, 'flight')}`)
   const flight = await findFlightToTry(db, sandbox.world, sandbox.now())
   await saveFlightToTry(db, flight)
   const command = `bin/farewatch watch-lists add ${flight} --reseller ${DEMO_RESELLER}`
-  if (terminal.interactive) terminal.step(`flight ${flight} to try it with: ${command}`)
-  else log.info({ flight, command }, 'a flight to try it with')
+  reportDemo(context, `try flight ${flight}: ${command}`)
   await receiver?.register(db, { sealer, targetRules: targetRulesOf(config) })
 }
 
 /** Lets the sandbox of the demo break by itself until the process stops, unless a setting turns that off. */
 async function demonstrate(
-  { terminal, log, signal }: CliContext,
+  context: CliContext,
   { database: { db }, config }: App,
   { sandbox, receiver }: Embedded & WithReceiver,
 ): Promise<void> {
+  const { log, signal } = context
   const running = await findRunning(config.FAREWATCH_HOME, 'sandbox')
   if (sandbox === undefined || running === undefined || config.DEMO_FAULTS === 'off') return
-  const say = (line: string) =>
-    terminal.interactive ? terminal.step(line) : log.info({ demonstration: line }, 'demonstration')
+  const say = (line: string) => reportDemo(context, `demonstration: ${line}`)
   const flights = await listDemoFlights(db)
   const deps = { db, clock: systemClock, log, sandbox: running, receiver, flights, say }
   const stop = startDemonstration(deps)

@@ -54,7 +54,6 @@ function inTime(reading: Promise<Read>): Promise<Read> {
 
 /** Prints the status until an interrupt; a failure to read it is printed too. */
 async function keepPrinting(api: Api, options: StatusOptions): Promise<never> {
-  const { output, json = output === 'json' } = options
   const terminal = createTerminal(process, options)
   const signal = interruptSignal()
   const redraws = process.stdout.isTTY === true
@@ -62,7 +61,9 @@ async function keepPrinting(api: Api, options: StatusOptions): Promise<never> {
   for (;;) {
     const text = await read(api).then(
       ([status, calls]) =>
-        json ? JSON.stringify(status) : statusText(status, calls, terminal.width),
+        options.output === 'json'
+          ? JSON.stringify(status)
+          : statusText(status, calls, terminal.width),
       (err: unknown) => printable(`no answer: ${messageOf(err)}`),
     )
     signal.throwIfAborted()

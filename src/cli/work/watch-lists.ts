@@ -1,25 +1,25 @@
+import type { FieldValue } from '../../upstream/question.ts'
 import { openWatchFile, type WatchFormat, writeRows } from '../../watches/files/watch-file.ts'
 import {
-  type DiffOutcome,
-  type DiffRow,
-  diffWatchList,
-} from '../../watches/import/diff-watch-list.ts'
+  checkRows,
+  InvalidRows,
+  InvalidRowsError,
+  invalidRowLines,
+  type NumberedEntry,
+} from '../../watches/rows/check-rows.ts'
 import {
-  type ImportOutcome,
-  importWatchList,
-  type WarnedPlan,
-} from '../../watches/import/import-watch-list.ts'
-import type { ImportPlan } from '../../watches/import/plan-import.ts'
-import { invalidRowLines } from '../../watches/rows/check-rows.ts'
-import { cellsAt } from '../../watches/rows/watch-row.ts'
-import type { TrackedFaresEffect } from '../../watches/sync-tracked-fares.ts'
-import { type Api, type Call, withApi } from '../api-client.ts'
+  type CellValues,
+  COLUMNS,
+  type Column,
+  cellsAt,
+  cellsOf,
+  type InvalidRow,
+} from '../../watches/rows/watch-row.ts'
+import { type Answer, type Api, ApiProblem, type Call, type Fault, withApi } from '../api-client.ts'
 import { readAll, readPages } from '../api-command.ts'
-import { withReseller } from '../context.ts'
 import type { ProgramOptions } from '../describe.ts'
-import { EXIT } from '../exit-codes.ts'
-import { writeOut } from '../terminal.ts'
-import { count, countOf, escapeControls, pick, printable } from '../text/text-format.ts'
+import { createTerminal, writeOut } from '../terminal.ts'
+import { count, escapeControls, pick, present, printable } from '../text/text-format.ts'
 
 interface FileOptions extends ProgramOptions {
   readonly reseller: string
@@ -37,45 +37,34 @@ interface ExportOptions extends ProgramOptions {
   readonly departsTo?: string
 }
 
+/** Saves nothing before all requests are known to be good. */
 export async function importFile(file: string, options: FileOptions): Promise<void> {
-  const source = await openWatchFile(file)
-  const { skipInvalid } = options
-  await withReseller(options, async (resellerId, { database }, { terminal, signal }) => {
-    try {
-      const outcome = await importWatchList(database.db, {
-        resellerId,
-        source,
-        skipInvalid,
-        signal,
-        onProgress: ({ stage, rows }) => terminal.progress(`${stage} ${count(rows)} rows`),
-        onSkipped: (invalid) => {
-          terminal.progress('')
-          process.stderr.write(`${escapeControls(invalidRowLines(invalid).join('\n'))}\n`)
-        },
-      })
-      writeWarnings(outcome)
-      terminal.print(importResult(outcome), () => importText(outcome))
-      return EXIT.ok
-    } catch (err) {
-      if (signal.aborted) return EXIT.interrupted
-      throw err
-    } finally {
-      terminal.progress('')
-    }
+  const read = await readRows(file, options)
+  await withApi(options, async (api) => {
+    const parts = await planParts(api, read, options)
+    writeLines(invalidRowLines(read.invalid))
+    const saved: Saved[] = []
+    for (const part of parts) saved.push(await save(api, part, options))
+    const sums = { ...sumsOf(saved), invalid: read.invalid.count }
+    const warnings = writeWarnings(parts)
+    createTerminal(process, options).print({ ...sums, warnings }, () => importText(sums))
   })
 }
 
 export async function diffFile(file: string, options: FileOptions): Promise<void> {
-  const source = await openWatchFile(file)
-  await withReseller(options, async (resellerId, { database }, { terminal }) => {
-    const outcome = await diffWatchList(database.db, {
-      resellerId,
-      source,
-      onRows: async (rows) =>
-        terminal.printRows(rows, () => rows.map((row) => diffLine(row)).join('\n')),
-    })
-    writeWarnings(outcome)
-    terminal.printRows([], () => diffText(outcome))
+  const { reseller } = options
+  const read = await readRows(file, options)
+  await withApi(options, async (api) => {
+    const parts = await planParts(api, read, options)
+    writeWarnings(parts)
+    const known = (await readAll(api, 'GET /watch-lists', { reseller })).map(({ name }) => name)
+    const lists = known.filter((name) => parts.some(({ list }) => list === name))
+    const before = await Array.fromAsync(rowsOfLists(api, lists, { reseller }))
+    const rows = differences(before.flat(), read.entries.map(cellsOfEntry))
+    const sums = sumsOf(parts.map(({ plan }) => plan))
+    createTerminal(process, options).printRows(rows, () =>
+      [...rows.map(diffLine), diffText(sums, rows)].join('\n'),
+    )
   })
 }
 
@@ -102,61 +91,158 @@ async function* rowsOfLists(api: Api, lists: readonly string[], { reseller, quer
   }
 }
 
-function writeWarnings({ warnings }: WarnedPlan): void {
-  if (warnings.count === 0) return
-  const lines = invalidRowLines(warnings, 'warning')
-  process.stderr.write(`${escapeControls(['warnings:', ...lines].join('\n'))}\n`)
+/** The rows of one list, which one request saves. */
+interface Part {
+  readonly list: string
+  readonly entries: readonly NumberedEntry[]
+}
+
+interface PlannedPart extends Part {
+  readonly plan: Saved
+}
+
+const SAVE = 'POST /watch-lists/{list}/watches'
+type Saved = Answer<typeof SAVE>
+
+interface FileRows {
+  readonly entries: readonly NumberedEntry[]
+  readonly invalid: InvalidRows
+  /** Throws InvalidRowsError if a row is invalid, unless such rows are to be skipped. */
+  readonly assertValid: () => void
+}
+
+async function readRows(file: string, { skipInvalid }: FileOptions): Promise<FileRows> {
+  const invalid = new InvalidRows()
+  const assertValid = () => {
+    if (invalid.count > 0 && !skipInvalid) throw new InvalidRowsError(file, invalid)
+  }
+  const batches = await Array.fromAsync(checkRows(await openWatchFile(file), invalid))
+  assertValid()
+  return { entries: batches.flat(), invalid, assertValid }
+}
+
+/** Asks the API what it would do with the rows. It alone can judge some, such as those whose date has passed. */
+async function planParts(
+  api: Api,
+  { entries, invalid, assertValid }: FileRows,
+  options: FileOptions,
+): Promise<PlannedPart[]> {
+  const planPart = async (part: Part): Promise<PlannedPart[]> => {
+    if (part.entries.length === 0) return []
+    try {
+      return [{ ...part, plan: await save(api, part, { ...options, dryRun: true }) }]
+    } catch (err) {
+      if (!(err instanceof ApiProblem) || err.code !== 'watch.invalid_rows') throw err
+      const refused = err.faults.map((fault) => rowOf(fault, part))
+      for (const row of refused) invalid.add(row)
+      assertValid()
+      const lines = new Set(refused.map(({ line }) => line))
+      return planPart({ ...part, entries: part.entries.filter(({ line }) => !lines.has(line)) })
+    }
+  }
+  const parts: PlannedPart[] = []
+  for (const [list, ofList] of Map.groupBy(entries, ({ entry }) => entry.list)) {
+    parts.push(...(await planPart({ list, entries: ofList })))
+  }
+  return parts
+}
+
+interface SaveOptions {
+  readonly reseller: string
+  readonly dryRun?: boolean
+}
+
+async function save(api: Api, { list, entries }: Part, { reseller, dryRun = false }: SaveOptions) {
+  const csv = (await Array.fromAsync(writeRows([entries.map(cellsOfEntry)], 'csv'))).join('')
+  return api.call(SAVE, { params: { list }, query: { createList: true, dryRun }, csv, reseller })
+}
+
+function cellsOfEntry({ entry }: NumberedEntry): CellValues {
+  return cellsOf(entry)
+}
+
+/** The row of the file that a fault is about: in the request each line below the header is a row. */
+function rowOf({ pointer = '', detail = '' }: Fault, { entries }: Part): InvalidRow {
+  const [line, column = 'the row'] = pointer.slice(1).split('/')
+  const row = entries[Number(line) - 2]
+  if (row === undefined) throw new RangeError(`no row is at ${pointer}`)
+  return { line: row.line, errors: [{ column, message: detail }] }
+}
+
+const COUNTS = ['added', 'changed', 'unchanged', 'ended', 'cleared'] as const
+type Sums = Readonly<Record<(typeof COUNTS)[number], number>>
+
+function sumsOf(answers: readonly Saved[]): Sums {
+  const sumOf = (name: keyof Sums) => answers.reduce((sum, answer) => sum + answer[name], 0)
+  return Object.fromEntries(COUNTS.map((name) => [name, sumOf(name)])) as Sums
+}
+
+function writeWarnings(parts: readonly PlannedPart[]) {
+  const rows = parts.flatMap((part) => part.plan.warnings.map((fault) => rowOf(fault, part)))
+  if (rows.length > 0) writeLines(['warnings:', ...invalidRowLines({ rows, count: rows.length })])
+  return rows.flatMap(({ line, errors }) => errors.map((error) => ({ line, ...error })))
+}
+
+function writeLines(lines: readonly string[]): void {
+  if (lines.length > 0) process.stderr.write(`${escapeControls(lines.join('\n'))}\n`)
 }
 
 /** The outcome of an import as one sentence. */
-export function importText(outcome: ImportOutcome): string {
-  const { added, changed, unchanged, invalid } = outcome
+function importText({ added, changed, unchanged, invalid, ...notes }: Sums & { invalid: number }) {
   const skipped = invalid === 0 ? '' : `, ${count(invalid)} invalid and skipped`
-  const rows = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged${skipped}`
-  return `${rows}${notesText(outcome)}; ${effectText(outcome)}`
-}
-
-/** The JSON of `watch-lists import`. */
-function importResult(outcome: ImportOutcome) {
-  return {
-    ...pick(outcome, 'added', 'changed', 'unchanged', 'ended', 'cleared', 'invalid'),
-    ...pick(outcome, 'trackedFaresAdded', 'trackedFaresEnded'),
-    warnings: outcome.warnings.rows.flatMap(({ line, errors }) =>
-      errors.map(({ column, message }) => ({ line, column, message })),
-    ),
-  }
+  const rows = `${count(added)} added, ${count(changed)} changed, ${count(unchanged)} unchanged`
+  return `${rows}${skipped}${notesText(notes)}`
 }
 
 /** Ended watches among the rows, which an import does not begin again, and watches that lose a setting. */
-function notesText({ ended, cleared }: Pick<ImportPlan, 'ended' | 'cleared'>): string {
-  const notes = [
-    ...(ended === 1 ? ['1 watch of these has ended and stays ended'] : []),
-    ...(ended > 1 ? [`${count(ended)} watches of these have ended and stay ended`] : []),
-    ...(cleared === 1 ? ['1 watch of these loses a setting that the file leaves out'] : []),
-    ...(cleared > 1
-      ? [`${count(cleared)} watches of these lose settings that the file leaves out`]
-      : []),
-  ]
+function notesText({ ended, cleared }: Pick<Sums, 'ended' | 'cleared'>): string {
+  const notes = present(
+    ended > 0 && `ended watches that stay ended: ${count(ended)}`,
+    cleared > 0 && `watches that lose a setting: ${count(cleared)}`,
+  )
   return notes.length === 0 ? '' : ` (${notes.join('; ')})`
 }
 
-function effectText({ trackedFaresAdded, trackedFaresEnded }: TrackedFaresEffect): string {
-  return `${countOf(trackedFaresAdded, 'tracked fare')} added, ${count(trackedFaresEnded)} ended`
+const SIGNS = { added: '+', changed: '~', absent: '-' } as const
+
+/** How a watch differs from a file. `absent`: the list is in the file, but the watch is not. */
+interface DiffRow {
+  readonly kind: keyof typeof SIGNS
+  readonly list: string
+  readonly reference: string
+  /** The columns that differ, if the row is `changed`. */
+  readonly cells: readonly { column: Column; before: FieldValue; after: FieldValue }[]
 }
 
-const SIGNS: Readonly<Record<DiffRow['kind'], string>> = { added: '+', changed: '~', absent: '-' }
+/** In the order of the file; what it lacks follows. */
+function differences(before: readonly CellValues[], after: readonly CellValues[]): DiffRow[] {
+  const named = (rows: readonly CellValues[]) =>
+    new Map(rows.map((cells) => [`${cells.list}\0${cells.reference}`, cells]))
+  const [old, now] = [named(before), named(after)]
+  return [...new Set([...now.keys(), ...old.keys()])].flatMap((name): DiffRow[] => {
+    const [was, is] = [old.get(name), now.get(name)]
+    const [list = '', reference = ''] = name.split('\0')
+    if (was === undefined) return [{ kind: 'added', list, reference, cells: [] }]
+    if (is === undefined) return [{ kind: 'absent', list, reference, cells: [] }]
+    const cells = COLUMNS.filter((column) => was[column] !== is[column]).map((column) => ({
+      column,
+      before: was[column],
+      after: is[column],
+    }))
+    return cells.length === 0 ? [] : [{ kind: 'changed', list, reference, cells }]
+  })
+}
 
 /** "~ summer  A-1  departs_on: 2026-08-01 -> 2026-08-02". */
 function diffLine({ kind, list, reference, cells }: DiffRow): string {
-  const value = (cell: DiffRow['cells'][number]['before']) =>
-    cell === null ? 'none' : String(cell)
   const changes = cells.map(
-    ({ column, before, after }) => `${column}: ${value(before)} -> ${value(after)}`,
+    ({ column, before, after }) => `${column}: ${before ?? 'none'} -> ${after ?? 'none'}`,
   )
   return printable([`${SIGNS[kind]} ${list}`, reference, changes.join(', ')].join('  ').trimEnd())
 }
 
-function diffText({ added, changed, unchanged, absent, ...notes }: DiffOutcome): string {
-  const rows = `${count(added)} to add, ${count(changed)} to change, ${count(unchanged)} unchanged`
-  return `${rows}${notesText(notes)}; ${count(absent)} not in the file, which an import does not change`
+function diffText({ added, changed, unchanged, ...notes }: Sums, rows: readonly DiffRow[]): string {
+  const absent = rows.filter(({ kind }) => kind === 'absent').length
+  const counts = `${count(added)} to add, ${count(changed)} to change, ${count(unchanged)} unchanged`
+  return `${counts}${notesText(notes)}; ${count(absent)} not in the file, which an import does not change`
 }

@@ -93,12 +93,12 @@ export function NetworkMap({
     <canvas ref=${base} style=${{ transform: shift }}></canvas>
     <canvas ref=${top} style=${{ transform: shift }}></canvas>
     ${found && html`<${Hover} found=${found} lines=${all} size=${size} />`}
-    ${error && html`<p class="notice bad" role="alert">${t.failed}</p>`}
+    ${error && html`<p class="notice bad" role="alert">The map could not be loaded.</p>`}
   </div>
   <div class="map-buttons">
-    <button type="button" aria-label=${t.zoomIn} onClick=${buttons.zoomIn}>+</button>
-    <button type="button" aria-label=${t.zoomOut} onClick=${buttons.zoomOut} disabled=${view.k === 1}>−</button>
-    <button type="button" aria-label=${t.showAll} onClick=${() => show(everywhere)}>⤢</button>
+    <button type="button" aria-label="Zoom in" onClick=${buttons.zoomIn}>+</button>
+    <button type="button" aria-label="Zoom out" onClick=${buttons.zoomOut} disabled=${view.k === 1}>−</button>
+    <button type="button" aria-label="The whole map" onClick=${() => show(everywhere)}>⤢</button>
   </div></div>`
 }
 
@@ -166,7 +166,7 @@ function RouteCard({ line: { from, to } }) {
       route,
       ({ live, available, items }) => html`
       <p>${routeText(live ? { available } : null)}</p>
-      <p>${t.firstSeen} ${items.slice(-1).map(({ validFrom }) => dayText(new Date(validFrom)))}</p>`,
+      <p>First seen on ${items.slice(-1).map(({ validFrom }) => dayText(new Date(validFrom)))}</p>`,
     )}`
 }
 

@@ -64,26 +64,6 @@ export function pairsOf(byDeparture) {
   )
 }
 
-/**
- * The network with later changes. Those that it has already are left out.
- * @param {Network} network
- * @param {readonly Change[]} changes
- * @returns {Network}
- */
-export function withChanges(network, changes) {
-  const live = new Map(network.live.map((pair) => [pair.join(' '), pair]))
-  const fresh = changes.filter(({ pair, added }) => {
-    const key = pair.join(' ')
-    if (live.has(key) === added) return false
-    if (added) live.set(key, pair)
-    else live.delete(key)
-    return true
-  })
-  if (fresh.length === 0) return network
-  const to = Math.max(network.to, ...fresh.map(({ at }) => at))
-  return { ...network, to, live: [...live.values()], changes: [...network.changes, ...fresh] }
-}
-
 /** The routes that were live all the time. @param {Network} network */
 export function steadyOf({ live, changes }) {
   const moved = new Set(changes.map(({ pair }) => pair.join(' ')))

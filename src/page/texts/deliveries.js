@@ -6,24 +6,10 @@ const MAX_COUNTED = 10_000
 /** The Deliveries view: endpoints, their settings, and what was sent to them. */
 export const deliveries = {
   addresses: {
-    title: 'E-mail addresses',
-    reseller: 'Reseller',
-    address: 'Address',
-    allow: 'Allow',
-    disallow: 'Disallow',
     /** @param {string} address */
     ask: (address) => `End the messages to ${address}? Its endpoints are disabled.`,
-    none: 'No address is allowed.',
-    own: 'Allowed e-mail addresses',
   },
   endpoints: {
-    label: 'Endpoints',
-    all: 'All endpoints',
-    empty: 'No endpoint yet.',
-    emptyHelp: 'Records go to your server, a chat, or by e-mail.',
-    of: 'Endpoints of',
-    operators: 'operators',
-    operatorsHelp: 'What begins to be wrong, and ends, goes to a server, a chat, or by e-mail.',
     /** @type {Record<string, string>} */
     disabledReasons: {
       paused: 'disabled by you',
@@ -31,23 +17,10 @@ export const deliveries = {
       failing: 'disabled: it failed for five days',
       not_allowed: 'disabled: the operator does not allow its address',
     },
-    failing: 'failing',
-    nothingSent: 'nothing was sent yet',
-    works: 'works',
     /** @param {number} n */
     pending: (n) => `${n.toLocaleString()}${n === MAX_COUNTED ? ' or more' : ''} pending`,
-    oldest: 'the oldest from',
     /** @param {number} n */
     dead: (n) => `${n.toLocaleString()} not delivered`,
-    format: 'Format',
-    address: 'Address',
-    waits: 'Waiting',
-    lastSuccess: 'Last success',
-    heldUntil: 'Its server asked to wait until',
-    lastFailure: 'Last error',
-    receives: 'Receives',
-    everything: 'all records',
-    chosen: 'the records chosen below',
   },
   /** @type {Record<string, string>} How an attempt ended. */
   outcomes: {
@@ -69,30 +42,10 @@ export const deliveries = {
     blocked: 'the address is not allowed',
   },
   endpointActions: {
-    title: 'Actions',
-    test: 'Test',
-    tested: 'A test event is on its way.',
-    retry: 'Retry now',
     /** @param {number} n */
     retried: (n) => `${count(n, 'failed delivery is', 'failed deliveries are')} tried again now.`,
-    disable: 'Disable',
-    disabled: 'Disabled. Records wait until it is enabled.',
-    enable: 'Enable',
-    enabled: 'Enabled. It receives what it missed.',
-    rotate: 'New secret',
-    askRotate: 'Make a new secret? The old one signs for 24 hours.',
-    rotated: 'The endpoint has a new secret.',
     /** @param {string} name */
     askRemove: (name) => `Delete ${name} with its log?`,
-    secret: 'The secret, which is shown only now:',
-    more: 'More actions',
-    secretSaved: 'I have saved it',
-    example: 'Send',
-    noExample: 'a test event',
-    exampleSent: 'An example without a number is on its way.',
-    replay: 'Send records again, from number',
-    to: 'to',
-    again: 'Send again',
     /** @param {number} n */
     replayed: (n) => `${count(n, 'delivery is', 'deliveries are')} sent again.`,
     /** @param {number} n */
@@ -100,31 +53,12 @@ export const deliveries = {
     /** @param {number} n */
     askAllDead: (n) => `Send ${n.toLocaleString()} that were not delivered again?`,
   },
-  routes: {
-    title: 'Changes of routes',
-    help: 'Your feed has the changes of these. = means both directions. An endpoint sends them if it chooses their kinds.',
-    chosen: 'Countries, airports and routes',
-    hint: 'Norway, PMI, LIS-JFK, LIS=MAD',
-  },
   endpointForm: {
-    new: 'Add an endpoint',
-    newAddress: 'An https address, or an e-mail address',
-    add: 'Add',
-    title: 'What it receives',
-    description: 'Name',
-    target: 'Another address (it stays if you leave this empty)',
     kinds: 'Only these kinds',
     reasons: 'Only with these reasons',
     lists: 'Only watches of these lists',
     rules: 'Only if one of these happens',
-    soldOut: 'it sells out',
-    bookable: 'it becomes bookable',
-    priceBelow: 'its price falls below',
-    amountHint: 'amount',
-    currency: 'Currency',
-    currencyHint: 'EUR',
-    none: 'Nothing chosen: all of them.',
-    digest: 'Messages',
+    ruleNames: { soldOut: 'it sells out', bookable: 'it becomes bookable' },
     digests: {
       now: 'each record at once',
       '15m': 'joined, every 15 minutes',
@@ -132,24 +66,16 @@ export const deliveries = {
       daily: 'joined, once a day',
     },
     hour: 'at this hour',
-    quiet: 'nothing in quiet hours',
     from: 'from',
     to: 'to',
-    zone: 'in this time zone',
     template: 'Body: JSON in which {sentence} and other names stand for values',
-    badTemplate: 'The body is no JSON object.',
     headers: 'Headers of each request, one a line: they replace those before',
-    headersHint: 'authorization: Bearer …',
     /** @param {string} names */
     dropHeaders: (names) => `remove the headers ${names}`,
-    saved: 'Saved.',
   },
   deliveries: {
     title: 'Log',
-    show: 'Show',
     shown: { recent: 'the last ones', dead: 'not delivered' },
-    empty: 'Nothing was sent in the last 30 days.',
-    noDead: 'Everything arrived.',
     pending: 'waits to be sent',
     delivered: 'delivered',
     dead: 'not delivered',
@@ -165,17 +91,9 @@ export const deliveries = {
     /** @param {string} outcome @param {number | null} status */
     attempt: (outcome, status) => `${outcome}${status === null ? '' : `, status ${status}`}`,
     columns: { subject: 'What', state: 'State', when: 'When', attempt: 'Last attempt' },
-    next: 'next attempt',
-    again: 'Send again',
     /** @param {string} what */
     againFor: (what) => `Send again: ${what}`,
-    details: 'Details',
     /** @param {string} what */
     detailsOf: (what) => `Details: ${what}`,
-    body: 'What is sent',
-    noBody: 'The record is archived.',
-    attempts: 'Attempts',
-    noAttempts: 'No attempt was made in the last 30 days.',
-    after: 'after',
   },
 }

@@ -3,9 +3,6 @@ import { count } from './shell.js'
 /** The Now view and the Schedule view. */
 export const work = {
   now: {
-    allWell: 'All is well.',
-    notWell: 'What is not well',
-    since: 'since',
     until: 'until',
     /** @type {Record<string, string>} */
     planned: {
@@ -13,16 +10,13 @@ export const work = {
       syncs: 'Planned: no list is fetched from',
       deliveries: 'Planned: nothing is delivered from',
     },
-    untilResumed: 'until it is resumed',
     /** @type {Record<string, string>} */
     last: { fares: 'Last changes of fares', routes: 'Last changes of routes' },
-    allChanges: 'All changes',
     history: 'The last hours',
     /** @type {Record<string, string>} */
     spans: { 1: '1 h', 6: '6 h', 24: '24 h' },
     /** @type {Record<string, string>} */
     inSpan: { 1: 'in the last hour', 6: 'in the last 6 hours', 24: 'in the last day' },
-    changesTitle: 'What changed?',
     changes: {
       gained: 'bookable again',
       lost: 'not bookable any more',
@@ -35,100 +29,56 @@ export const work = {
     changed: (count, span, parts) => `${count} of fares ${span}: ${parts}.`,
     /** @param {string} added @param {string} removed */
     routesChanged: (added, removed) => `${added} added, ${removed} removed.`,
-    routes: 'Are the routes fresh?',
-    fetched: 'Yes. The routes were fetched',
-    listAges: 'The age of each list of routes',
     fares: 'Are the fares fresh?',
-    noFares: 'No fare is watched yet.',
-    noFaresHelp: 'Add some under',
     /** @param {string} count @param {string} age */
     checked: (count, age) => `Yes. Half of ${count} were checked in the last ${age}.`,
-    medianAge: 'half within',
-    oldestTenth: '90\u00A0% within',
     /** @param {string} most @param {string} all */
     oldestAges: (most, all) => `90\u00A0% within ${most}, all within ${all}.`,
-    agesTitle: 'How long ago were the fares checked?',
     /** @param {string} span @param {string} age */
     ages: (span, age) => `90\u00A0% were checked within ${age} ${span}.`,
     /** @param {string} span */
     noAges: (span) => `No fare had a good check ${span}.`,
     /** @param {string} share @param {string} span */
     stale: (share, span) => `At worst ${share} of the fares were too old to rely on ${span}.`,
-    delay: 'How soon are changes detected?',
     /** @param {string} span */
     noDelay: (span) => `No check found a change ${span}.`,
     /** @param {string} changes @param {string} span @param {string} most */
     delays: (changes, span, most) =>
       `${changes} ${span}: half within this time, 95\u00A0% within ${most}.`,
-    checks: 'How much is checked?',
     /** @param {string} checks @param {string | null} silent */
     checksMade: (checks, silent) =>
       `${checks} in the last minute${silent === null ? '' : `; ${silent} of all without a good answer`}.`,
-    good: 'checks a minute',
-    unknown: 'without a good answer',
-    upstream: 'Is the upstream well?',
-    well: 'Yes. It answers.',
-    notAsked: 'No call has had an answer yet.',
     /** @param {string} share @param {number} rate */
     used: (share, rate) => `${share} of the budget of ${rate} requests a second is used.`,
     deliveries: 'Do changes reach their receivers?',
-    noEndpoints: 'No endpoint receives changes yet.',
     /** @param {string} endpoints */
     delivered: (endpoints) =>
       `Yes. ${endpoints} ${endpoints.startsWith('1 ') ? 'is' : 'are'} enabled.`,
     endpoints: 'The endpoints',
-    pending: 'pending',
-    oldestPending: 'The oldest:',
-    heldTitle: 'Does anything wait?',
     /** @param {number} n */
     held: (n) => `Yes, ${count(n, 'thing')}.`,
-    nothingHeld: 'No. Nothing is held or contradicted.',
     /** @param {string} fares @param {boolean} one */
     contradicted: (fares, one) =>
       `The last answer of ${fares} contradicts what is believed of ${one ? 'it' : 'them'}.`,
-    secondCheck: 'The last second check comes',
     /** @type {Record<string, string>} */
     waits: { confirmation: 'to be confirmed, since', late: 'late, since', held: 'held, since' },
     /** @param {number} run */
     releasable: (run) => `Run ${run}: lists that agree with it are applied by themselves from`,
     /** @param {number} run */
     notReleasable: (run) => `Run ${run} waits until an operator decides.`,
-    work: 'Do the workers work?',
     /** @param {string} processes */
     works: (processes) => `Yes. ${processes} ${processes.startsWith('1 ') ? 'runs' : 'run'}.`,
-    lastTick: 'last tick',
-    jobs: 'jobs',
-    deadJobs: 'dead jobs',
     /** @param {number} run */
     review: (run) => `Review run ${run}`,
-    madeUp: 'For the demo, the history was made up until',
     /** @param {string} farewatch @param {string} schema @param {string} postgresql */
     versions: (farewatch, schema, postgresql) =>
       `farewatch ${farewatch}, schema ${schema}, PostgreSQL ${postgresql}; as of`,
   },
   schedule: {
-    budget: 'The budget',
     /** @param {number} rate @param {string} fares */
     budgetFor: (rate, fares) => `${rate} requests a second for ${fares}.`,
-    used: 'used in the last minute',
-    round: 'time to check all fares once',
     /** @param {string} list */
     list: (list) => `The list ${list}`,
-    listNext: 'It is fetched again',
-    accepted: 'last accepted',
-    tried: 'last tried',
-    calls: 'Where the calls of the last hour went',
-    noCalls: 'No call was counted in the last hour.',
-    byLane: 'By lane',
-    byReseller: 'By reseller',
-    byPriority: 'By priority',
-    noReseller: 'no reseller',
-    noPriority: 'no priority',
-    fare: 'A fare',
-    find: 'Find',
-    flightId: 'Flight id',
-    findHint: 'of an outbound flight',
-    notFound: 'No tracked fare has this outbound flight.',
     /** @param {{ fareId: number, returnFlightId: string | null, watchers: number }} fare */
     choice: ({ fareId, returnFlightId: back, watchers }) =>
       `fare ${fareId}${back === null ? '' : `, return ${back}`}: ${count(watchers, 'watch', 'watches')}`,

@@ -2,7 +2,6 @@
  * @import { Change, Side as SideOfChange } from '../answers.ts'
  * @import { Flight, Leg as LegOfFare } from '../api-types.ts'
  * @import { Described } from '../recent-changes.js'
- * @import { Caller } from '../session.js'
  */
 import { useState } from 'preact/hooks'
 import {
@@ -15,8 +14,8 @@ import {
   routeText,
   stateName,
 } from '../describe.js'
-import { linkTo, typed, useAnswer } from '../hooks.js'
-import { Badge, Empty, html, loaded, Segments, Select } from '../parts.js'
+import { linkTo, typed, useAnswer, useQuery } from '../hooks.js'
+import { Badge, Empty, Field, html, loaded, Segments, Select } from '../parts.js'
 import { keyOf, useChanges } from '../recent-changes.js'
 import { textOf, texts } from '../texts.js'
 import { Clock, dayText, TimeOfDay } from '../times.js'
@@ -25,26 +24,22 @@ import { Deliveries } from './delivery-log.js'
 
 const t = texts.changes
 
-const SHOWN = 300
-const EARLIER = 100
+const SHOWN = 200
 
-/** The live feed, newest first, with filters. @param {{ caller: Caller }} props */
-export function ChangesView({ caller }) {
-  const changes = useChanges(caller, { shown: SHOWN, earlier: EARLIER })
-  const [filter, setFilter] = useState(NO_FILTER)
+/** The last records of the feeds, newest first, with filters. */
+export function ChangesView() {
+  const changes = useChanges(SHOWN)
+  const [query] = useQuery()
   return html`
-    <${Filters} filter=${filter} onChange=${setFilter} />
+    <${Filters} />
     ${loaded(changes, (items) => {
-      const found = passing(items, filter)
+      const found = passing(items, query)
       if (items.length === 0) return html`<${Empty} texts=${t.empty} />`
       return found.length === 0
         ? html`<${Empty} texts=${t.noMatch} />`
-        : html`<${ChangeList} changes=${found} canWatch=${caller.scopes.includes('watch')} />`
+        : html`<${ChangeList} changes=${found} />`
     })}`
 }
-
-/** @typedef {typeof NO_FILTER} Filter */
-const NO_FILTER = { about: '', kind: '', text: '' }
 
 /** @param {{ kind: string }} record */
 function isOfRoute({ kind }) {
@@ -56,42 +51,37 @@ export function divided(changes) {
   return { fares: changes.filter((one) => !isOfRoute(one)), routes: changes.filter(isOfRoute) }
 }
 
-/** @param {Described[]} changes @param {Filter} filter */
-function passing(changes, { about, kind, text }) {
+/** @param {Described[]} changes @param {Record<string, string>} query */
+function passing(changes, { about, kind, text = '' }) {
   const wanted = text.trim().toLowerCase()
   return changes.filter(
     (change) =>
-      (about === '' || isOfRoute(change) === (about === 'routes')) &&
-      (kind === '' || change.kind === kind) &&
-      (wanted === '' ||
-        `${change.subject.title} ${change.subject.detail} ${change.list ?? ''} ${change.reference ?? ''}`
-          .toLowerCase()
-          .includes(wanted)),
+      (!about || isOfRoute(change) === (about === 'routes')) &&
+      (!kind || change.kind === kind) &&
+      `${change.subject.title} ${change.subject.detail} ${change.list ?? ''} ${change.reference ?? ''}`
+        .toLowerCase()
+        .includes(wanted),
   )
 }
 
-/** @param {{ filter: Filter, onChange: (filter: Filter) => void }} props */
-function Filters({ filter, onChange }) {
+function Filters() {
+  const [{ about = '', kind = '', text = '' }, setQuery] = useQuery()
   const kinds = Object.entries(vocabulary.kinds).filter(
-    ([kind]) => filter.about === '' || isOfRoute({ kind }) === (filter.about === 'routes'),
+    ([one]) => about === '' || isOfRoute({ kind: one }) === (about === 'routes'),
   )
   return html`<div class="toolbar">
-    <${Segments} label=${t.about} names=${t.segments} chosen=${filter.about}
-      onChoose=${(/** @type {string} */ about) => onChange({ ...filter, about, kind: '' })} />
-    <${Select} label=${t.kind} value=${filter.kind} onChoose=${(/** @type {string} */ kind) => onChange({ ...filter, kind })}
-      options=${[['', t.allKinds], ...kinds.map(([kind, { label }]) => [kind, label])]} />
-    <label>${texts.search}
-      <input type="search" value=${filter.text} placeholder=${t.searchHint}
-        onInput=${typed((text) => onChange({ ...filter, text }))} />
-    </label>
+    <${Segments} label="About" names=${t.segments} chosen=${about} onChoose=${(/** @type {string} */ given) => setQuery({ about: given, kind: '' })} />
+    <${Select} label="Kind" value=${kind} onChoose=${(/** @type {string} */ given) => setQuery({ kind: given })}
+      options=${[['', 'all'], ...kinds.map(([one, { label }]) => [one, label])]} />
+    <${Field} label=${texts.search} type="search" value=${text} placeholder="place, flight, reference" onInput=${typed((given) => setQuery({ text: given }))} />
   </div>`
 }
 
 /**
  * Records, newest first, below the days on which they were recorded. Each opens to its evidence and deliveries.
- * @param {{ changes: readonly (Change & { subject?: Described['subject'] })[], canWatch: boolean, isNamed?: boolean }} props `isNamed`: whether each says what it is about
+ * @param {{ changes: readonly (Change & { subject?: Described['subject'] })[], isNamed?: boolean }} props `isNamed`: whether each says what it is about
  */
-export function ChangeList({ changes, canWatch, isNamed = true }) {
+export function ChangeList({ changes, isNamed = true }) {
   const [open, setOpen] = useState('')
   const days = changes.map(({ recordedAt }) => dayText(new Date(recordedAt)))
   return html`<ol class="feed ${isNamed ? '' : 'of-one'}">
@@ -106,7 +96,7 @@ export function ChangeList({ changes, canWatch, isNamed = true }) {
           ${isNamed && html`<span class="subject"><strong>${title}</strong> <span class="muted">${detail}</span>${change.reference && html` <span class="tag">${change.list} / ${change.reference}</span>`}</span>`}
           <${Badge} ...${changeMark(change)}>${changeText(change)}<//>
         </button>
-        ${isOpen && html`<${ChangeDetails} change=${change} canWatch=${canWatch} />`}
+        ${isOpen && html`<${ChangeDetails} change=${change} />`}
       </li>`
     })}
   </ol>`
@@ -117,9 +107,9 @@ const PATHS = /** @type {const} */ ({ fare: '/availability-changes', watch: '/wa
 
 /**
  * A record: when it happened, before and after, on what evidence it was decided, and where it was sent.
- * @param {{ change: Change, canWatch: boolean }} props
+ * @param {{ change: Change }} props
  */
-function ChangeDetails({ change, canWatch }) {
+function ChangeDetails({ change }) {
   const { lastGoodCheckAt, lastSeenAt, detectedAt, firstMissedAt } = change
   const feed = feedOf(change)
   const { before, after } = change.place ?? change
@@ -128,23 +118,23 @@ function ChangeDetails({ change, canWatch }) {
   const until = detectedAt ?? firstMissedAt
   return html`<div class="details">
     <dl>
-      <dt>${t.happened}</dt>
-      <dd>${since ? html`${t.after} <${Clock} at=${since} /> ${t.and} ` : ''}${t.by} <${Clock} at=${until} /></dd>
-      <dt>${t.recorded}</dt><dd><${Clock} at=${change.recordedAt} />, ${t.number(change.seq)}</dd>
-      ${change.list && html`<dt>${t.watch}</dt><dd><a href=${linkTo('watches', change.list, change.reference ?? '')}>${change.list} / ${change.reference}</a></dd>`}
-      ${change.fareId && html`<dt>${t.fare}</dt><dd><a href=${linkTo('schedule', change.fareId)}>${t.fareLink(change.fareId)}</a></dd>`}
+      <dt>It happened</dt>
+      <dd>${since ? html`after <${Clock} at=${since} /> and ` : ''}by <${Clock} at=${until} /></dd>
+      <dt>Recorded</dt><dd><${Clock} at=${change.recordedAt} />, ${t.number(change.seq)}</dd>
+      ${change.list && html`<dt>Watch</dt><dd><a href=${linkTo('watches', change.list, change.reference ?? '')}>${change.list} / ${change.reference}</a></dd>`}
+      ${change.fareId && html`<dt>Fare</dt><dd><a href=${linkTo('schedule', change.fareId)}>${t.fareLink(change.fareId)}</a></dd>`}
     </dl>
     ${
       !change.route &&
       html`<div class="sides">
-      <${Side} title=${t.before} state=${before} isRoute=${isRoute} />
-      <${Side} title=${t.now} state=${after} isRoute=${isRoute} />
+      <${Side} title="Before" state=${before} isRoute=${isRoute} />
+      <${Side} title="After" state=${after} isRoute=${isRoute} />
     </div>`
     }
     ${
       feed === 'route'
         ? html`<${RouteSources} runId=${change.runId} />`
-        : html`<${FareSources} feed=${feed} seq=${change.seq} canWatch=${canWatch} />`
+        : html`<${FareSources} feed=${feed} seq=${change.seq} />`
     }
   </div>`
 }
@@ -154,9 +144,9 @@ function Side({ title, state, isRoute }) {
   const legs = [state?.outbound, state?.return].flatMap((leg) => leg ?? [])
   return html`<section>
     <h3>${title}</h3>
-    ${isRoute ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">${t.nothing}</p>`}
+    ${isRoute ? html`<p>${routeText(state)}</p>` : !state && html`<p class="muted">nothing was known</p>`}
     ${state?.state && html`<p>${stateName(state.state)}${state.price ? `, ${priceText(state.price)}` : ''}</p>`}
-    ${legs.map((leg) => html`<p><${Leg} leg=${leg} name=${t.noFlight} /></p>`)}
+    ${legs.map((leg) => html`<p><${Leg} leg=${leg} name="the flight is not shown" /></p>`)}
   </section>`
 }
 
@@ -167,8 +157,8 @@ function RouteSources({ runId }) {
   </div>`
 }
 
-/** @param {{ feed: 'fare' | 'watch', seq: number, canWatch: boolean }} props */
-function FareSources({ feed, seq, canWatch }) {
+/** @param {{ feed: 'fare' | 'watch', seq: number }} props */
+function FareSources({ feed, seq }) {
   const isOwn = feed === 'watch'
   const evidence = useAnswer(`${PATHS[feed]}/${seq}/evidence`)
   const sent = useAnswer(isOwn ? `/deliveries?seq=${seq}` : `${PATHS.fare}/${seq}/deliveries`)
@@ -176,15 +166,15 @@ function FareSources({ feed, seq, canWatch }) {
     <section><h3>${t.evidence}</h3>
       ${loaded(evidence, ({ status, latencyMs, answer }) =>
         answer === null
-          ? html`<p class="muted">${t.noEvidence}</p>`
+          ? html`<p class="muted">No answer is kept, or it is older than 90 days.</p>`
           : html`<details><summary>${t.answer(status, latencyMs)}</summary><pre tabindex="0">${indented(answer)}</pre></details>`,
       )}
     </section>
-    <section><h3>${t.deliveries}</h3>
+    <section><h3>Deliveries</h3>
       ${loaded(sent, ({ items }) =>
         items.length === 0
-          ? html`<p class="muted">${t.noDelivery}</p>`
-          : html`<${Deliveries} deliveries=${items} named="endpoint" isOwn=${isOwn} canWatch=${canWatch} onChanged=${sent.reload} />`,
+          ? html`<p class="muted">The record was sent to no endpoint.</p>`
+          : html`<${Deliveries} deliveries=${items} named="endpoint" isOwn=${isOwn} />`,
       )}
     </section>
   </div>`
@@ -222,7 +212,7 @@ function Offer({ leg }) {
   const url = site?.url ?? ''
   return html`<span class="muted">${
     site &&
-    html`${texts.soldBy} ${
+    html`sold by ${
       url.startsWith('https://')
         ? html`<a href=${url} rel="noreferrer" target="_blank">${name ?? url}</a>`
         : html`${name} ${url}`

@@ -1,12 +1,9 @@
-/**
- * @import { AllowedAddressPage, ChosenRoutes, WebhookEndpoint } from '../api-types.ts'
- * @import { Caller } from '../session.js'
- */
+/** @import { AllowedAddressPage, ChosenRoutes, WebhookEndpoint } from '../api-types.ts' */
 import { useEffect, useState } from 'preact/hooks'
 import { endpointName, endpointState } from '../describe.js'
-import { linkTo, typed, useAnswer, useResource } from '../hooks.js'
-import { Action, Badge, Empty, Form, html, loaded, Select } from '../parts.js'
-import { callApi, readAll, showOperators } from '../session.js'
+import { linkTo, useAnswer, useResource } from '../hooks.js'
+import { Action, Badge, Empty, Field, Form, html, loaded, Select } from '../parts.js'
+import { callApi, caller, mayChange, readAll, showOperators, showsOperators } from '../session.js'
 import { texts } from '../texts.js'
 import { EndpointPane } from './endpoint.js'
 
@@ -14,31 +11,26 @@ const t = texts.endpoints
 
 /**
  * The addresses that an operator allows, and the endpoints of a reseller or of operators.
- * @param {{ caller: Caller, path: string[] }} props
+ * @param {{ path: string[] }} props
  */
-export function DeliveriesView({ caller, path }) {
-  const { isOperator, reseller, scopes } = caller
+export function DeliveriesView({ path }) {
+  const { isOperator, reseller } = caller
   const [ofOperators, setOfOperators] = useState(reseller === null)
   showOperators(ofOperators)
   useEffect(() => () => showOperators(false), [])
-  const canChange = scopes.includes(ofOperators ? 'operate' : 'watch')
-  return html`${isOperator && html`<${AddressesPanel} />`}
-    ${
-      isOperator &&
-      reseller !== null &&
-      html`<${Select} label=${t.of} value=${ofOperators ? '' : reseller} options=${[
-        [reseller, reseller],
-        ['', t.operators],
-      ]} onChoose=${(/** @type {string} */ name) => setOfOperators(name === '')} />`
-    }
-    <${Endpoints} key=${ofOperators} canWatch=${canChange} ofOperators=${ofOperators} path=${path} />`
+  return html`${
+    isOperator &&
+    reseller !== null &&
+    html`<${Select} label="Endpoints of" value=${ofOperators ? '' : reseller} options=${[
+      [reseller, reseller],
+      ['', 'operators'],
+    ]} onChoose=${(/** @type {string} */ name) => setOfOperators(name === '')} />`
+  }
+    <${Endpoints} key=${ofOperators} path=${path} />`
 }
 
-/**
- * Endpoints: whether they work, and one of them with its actions, settings and log.
- * @param {{ canWatch: boolean, ofOperators: boolean, path: string[] }} props
- */
-function Endpoints({ canWatch, ofOperators, path: [id] }) {
+/** Endpoints: whether they work, and one of them with its actions, settings and log. @param {{ path: string[] }} props */
+function Endpoints({ path: [id] }) {
   const endpoints = useAnswer('/webhook-endpoints', 10_000)
   // Kept here, because the endpoint that it belongs to may have just been made.
   const [secret, setSecret] = useState({ of: '', text: '' })
@@ -48,12 +40,11 @@ function Endpoints({ canWatch, ofOperators, path: [id] }) {
     const current = items.find((endpoint) => endpoint.id === id) ?? items[0]
     return html`<div class="split endpoints ${id === undefined ? '' : 'one'}">
       <${EndpointList} endpoints=${items} current=${current} />
-      ${canWatch && html`<aside><${NewEndpoint} onMade=${keepSecret} onChanged=${endpoints.reload} />${!ofOperators && html`<${RoutesPanel} /><${OwnAddresses} />`}</aside>`}
+      ${mayChange() && html`<aside><${NewEndpoint} onMade=${keepSecret} />${!showsOperators && html`<${RoutesPanel} /><${OwnAddresses} />`}${caller.isOperator && html`<${AddressesPanel} />`}</aside>`}
       ${
         current === undefined
-          ? html`<${Empty} texts=${[t.empty, ofOperators ? t.operatorsHelp : t.emptyHelp]} />`
-          : html`<${EndpointPane} key=${current.id} endpoint=${current} canWatch=${canWatch} ofOperators=${ofOperators} onChanged=${endpoints.reload}
-            secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
+          ? html`<${Empty} texts=${['No endpoint yet.', showsOperators ? 'What begins to be wrong, and ends, goes to a server, a chat, or by e-mail.' : 'Records go to your server, a chat, or by e-mail.']} />`
+          : html`<${EndpointPane} key=${current.id} endpoint=${current} secret=${secret.of === current.id ? secret.text : ''} onSecret=${keepSecret} />`
       }
     </div>`
   })
@@ -61,7 +52,7 @@ function Endpoints({ canWatch, ofOperators, path: [id] }) {
 
 /** @param {{ endpoints: readonly WebhookEndpoint[], current: WebhookEndpoint | undefined }} props */
 function EndpointList({ endpoints, current }) {
-  return html`<nav aria-label=${t.label} class="lists">
+  return html`<nav aria-label="Endpoints" class="lists">
     ${endpoints.map((endpoint) => {
       const { id, target, pending, dead } = endpoint
       const { level, text } = endpointState(endpoint)
@@ -96,26 +87,24 @@ function formatOf(target) {
   return FORMATS.find(({ address }) => address.test(target))?.name
 }
 
-/** @param {{ onMade: (id: string, secret: string) => void, onChanged: () => void }} props */
-function NewEndpoint({ onMade, onChanged }) {
-  const [target, setTarget] = useState('')
-  const [chosen, setChosen] = useState('')
-  const address = target.trim()
-  const format = chosen || formatOf(address)
-  const make = async () => {
-    const body = { format, target: address, ...(format === 'json' ? { template: TEMPLATE } : {}) }
+/** @param {{ onMade: (id: string, secret: string) => void }} props */
+function NewEndpoint({ onMade }) {
+  const make = async (
+    /** @type {Record<string, string>} */ { target = '', format: chosen },
+    /** @type {HTMLFormElement} */ form,
+  ) => {
+    const format = chosen || formatOf(target)
+    const body = { format, target, ...(format === 'json' ? { template: TEMPLATE } : {}) }
     const { id, secret } = await callApi('/webhook-endpoints', { method: 'POST', body })
     onMade(id, secret ?? '')
-    setTarget('')
-    setChosen('')
+    form.reset()
     location.hash = linkTo('deliveries', id)
-    onChanged()
   }
-  return html`<details class="panel"><summary>${texts.endpointForm.new}</summary>
-    <${Form} kind="watch-form" label=${texts.endpointForm.add} disabled=${address === ''} send=${make}>
-      <label>${texts.endpointForm.newAddress}
-        <input value=${target} spellcheck=${false} onInput=${typed(setTarget)} /></label>
-      <${Select} label=${t.format} value=${format} onChoose=${setChosen} options=${FORMATS.map(({ name }) => [name, name])} />
+  const formats = FORMATS.map(({ name }) => [name, name])
+  return html`<details class="panel"><summary>Add an endpoint</summary>
+    <${Form} kind="watch-form" label="Add" send=${make}>
+      <${Field} label="An https address, or an e-mail address" name="target" required />
+      <${Select} label="Format" name="format" value="" options=${[['', 'as the address says'], ...formats]} />
     <//>
   </details>`
 }
@@ -123,8 +112,16 @@ function NewEndpoint({ onMade, onChanged }) {
 /** Chooses the changes of routes that the feed has. */
 function RoutesPanel() {
   const settings = useAnswer('/own-settings')
-  return html`<details class="panel"><summary>${texts.routes.title}</summary><p class="help">${texts.routes.help}</p>
-    ${loaded(settings, ({ routes }) => html`<${RoutesForm} key=${JSON.stringify(routes)} routes=${routes} onSaved=${settings.reload} />`)}
+  const save = async (/** @type {Record<string, string>} */ { routes = '' }) => {
+    await callApi('/own-settings', { method: 'PATCH', body: { routes: chosenOf(routes) } })
+  }
+  return html`<details class="panel"><summary>Changes of routes</summary><p class="help">Your feed has the changes of these. = means both directions. An endpoint sends them if it chooses their kinds.</p>
+    ${loaded(
+      settings,
+      ({ routes }) => html`<${Form} kind="watch-form" label=${texts.save} send=${save}>
+      <${Field} label="Countries, airports and routes" name="routes" defaultValue=${chosenText(routes ?? {})} placeholder="Norway, PMI, LIS-JFK, LIS=MAD" />
+    <//>`,
+    )}
   </details>`
 }
 
@@ -153,31 +150,19 @@ function chosenOf(text) {
   return chosen.length === 0 ? null : Object.fromEntries(chosen)
 }
 
-/** @param {{ routes: ChosenRoutes | null, onSaved: () => void }} props */
-function RoutesForm({ routes, onSaved }) {
-  const [text, setText] = useState(chosenText(routes ?? {}))
-  const save = async () => {
-    await callApi('/own-settings', { method: 'PATCH', body: { routes: chosenOf(text) } })
-    onSaved()
-  }
-  return html`<${Form} kind="watch-form" label=${texts.save} send=${save}>
-    <label>${texts.routes.chosen} <input value=${text} placeholder=${texts.routes.hint} onInput=${typed(setText)} /></label>
-  <//>`
-}
-
 /** The e-mail addresses that an operator allows a reseller. */
 function AddressesPanel() {
   const resellers = useResource(() => readAll('/resellers'), [])
   const [chosen, setChosen] = useState('')
   return loaded(resellers, (items) => {
     const name = chosen || items[0]?.name
-    return html`<section class="panel"><h2>${texts.addresses.title}</h2>
+    return html`<details class="panel"><summary>E-mail addresses of resellers</summary>
       ${
         name !== undefined &&
-        html`<${Select} label=${texts.addresses.reseller} value=${name} onChoose=${setChosen} options=${items.map((one) => [one.name, one.name])} />
+        html`<${Select} label="Reseller" value=${name} onChoose=${setChosen} options=${items.map((one) => [one.name, one.name])} />
         <${AddressesOf} key=${name} reseller=${name} />`
       }
-    </section>`
+    </details>`
   })
 }
 
@@ -186,32 +171,37 @@ function AddressesOf({ reseller }) {
   /** @type {`/resellers/${string}/addresses`} */
   const path = `/resellers/${encodeURIComponent(reseller)}/addresses`
   const allowed = useAnswer(path)
-  const [address, setAddress] = useState('')
-  const send = async (/** @type {string} */ to, /** @type {string} */ method) => {
-    await callApi(to, { method, body: { address: address.trim() } })
-    setAddress('')
-    allowed.reload()
+  const allow = async (
+    /** @type {Record<string, string>} */ { address },
+    /** @type {HTMLFormElement} */ form,
+  ) => {
+    await callApi(path, { method: 'PUT', body: { address } })
+    form.reset()
   }
-  const disabled = address === ''
-  const disallow = html`<${Action} label=${texts.addresses.disallow} kind="danger" disabled=${disabled} ask=${texts.addresses.ask(address)} run=${() => send(`${path}/disallow`, 'POST')} />`
-  return html`${loaded(allowed, AddressList)}
-    <${Form} kind="toolbar" label=${texts.addresses.allow} disabled=${disabled} send=${() => send(path, 'PUT')} more=${disallow}>
-      <label>${texts.addresses.address} <input value=${address} spellcheck=${false} onInput=${typed(setAddress)} /></label>
+  const disallow = (/** @type {string} */ address) =>
+    callApi(`${path}/disallow`, { method: 'POST', body: { address } })
+  return html`${loaded(
+    allowed,
+    ({ items }) =>
+      html`<${AddressList} items=${items} more=${(/** @type {string} */ address) => html`<${Action} label="Disallow" kind="danger" ask=${texts.addresses.ask(address)} run=${() => disallow(address)} />`} />`,
+  )}
+    <${Form} kind="toolbar" label="Allow" send=${allow}>
+      <${Field} label="Address" name="address" required />
     <//>`
 }
 
-/** @param {AllowedAddressPage} allowed */
-function AddressList({ items }) {
-  if (items.length === 0) return html`<p>${texts.addresses.none}</p>`
+/** @param {AllowedAddressPage & { more?: (address: string) => unknown }} props `more`: what one does about an address */
+function AddressList({ items, more }) {
+  if (items.length === 0) return html`<p>No address is allowed.</p>`
   return html`<ul class="plain-list">
-    ${items.map(({ address }) => html`<li><code>${address}</code></li>`)}
+    ${items.map(({ address }) => html`<li><code>${address}</code> ${more?.(address)}</li>`)}
   </ul>`
 }
 
 /** What a reseller may have messages sent to. */
 function OwnAddresses() {
   const allowed = useAnswer('/own-addresses')
-  return html`<details class="panel"><summary>${texts.addresses.own}</summary>
+  return html`<details class="panel"><summary>Allowed e-mail addresses</summary>
     ${loaded(allowed, AddressList)}
   </details>`
 }

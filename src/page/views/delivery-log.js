@@ -2,8 +2,8 @@
 import { useState } from 'preact/hooks'
 import { attemptText } from '../describe.js'
 import { useAnswer } from '../hooks.js'
-import { Action, Badge, html, loaded, Select } from '../parts.js'
-import { callApi } from '../session.js'
+import { Action, Badge, html, loaded, Select, Table } from '../parts.js'
+import { callApi, mayChange } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
@@ -17,24 +17,20 @@ const LEVELS = { pending: 'warn', delivered: 'good', dead: 'bad' }
 
 /**
  * What was sent to an endpoint last, or what is not tried any more.
- * @param {{ endpoint: WebhookEndpoint, canWatch: boolean, onChanged: () => void }} props
+ * @param {{ endpoint: WebhookEndpoint }} props
  */
-export function EndpointLog({ endpoint, canWatch, onChanged }) {
+export function EndpointLog({ endpoint }) {
   const [shown, setShown] = useState('recent')
   const ofState = shown === 'dead' ? '&state=dead' : ''
   const log = useAnswer(`/deliveries?endpoint=${endpoint.id}${ofState}&limit=${SHOWN}`, 10_000)
-  const changed = () => {
-    log.reload()
-    onChanged()
-  }
   return html`<section class="panel" aria-label=${t.title}>
     <div class="row"><h2>${t.title}</h2>
-      <${Select} label=${t.show} value=${shown} onChoose=${setShown} options=${Object.entries(t.shown)} /></div>
+      <${Select} label="Show" value=${shown} onChoose=${setShown} options=${Object.entries(t.shown)} /></div>
     ${loaded(
       log,
       ({ items }) => html`
-      ${items.length === 0 && html`<p class="muted">${shown === 'recent' ? t.empty : t.noDead}</p>`}
-      <${Deliveries} deliveries=${items} named="record" isOwn=${true} canWatch=${canWatch} onChanged=${changed} />
+      ${items.length === 0 && html`<p class="muted">${shown === 'recent' ? 'Nothing was sent in the last 30 days.' : 'Everything arrived.'}</p>`}
+      <${Deliveries} deliveries=${items} named="record" isOwn=${true} />
     `,
     )}
   </section>`
@@ -43,16 +39,14 @@ export function EndpointLog({ endpoint, canWatch, onChanged }) {
 /**
  * Deliveries with their states and last attempts. Those of the reader can be opened, and sent again if they are not
  * tried any more.
- * @param {{ deliveries: readonly Sent[], named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props
+ * @param {{ deliveries: readonly Sent[], named: 'record' | 'endpoint', isOwn: boolean }} props
  */
-export function Deliveries({ deliveries, named, isOwn, canWatch, onChanged }) {
+export function Deliveries({ deliveries, named, isOwn }) {
   if (deliveries.length === 0) return null
-  return html`<table class="stacked deliveries">
-    <thead><tr>${Object.values(t.columns).map((text) => html`<th>${text}</th>`)}<th></th></tr></thead>
-    <tbody>${deliveries.map(
-      (delivery) =>
-        html`<${Delivery} key=${delivery.id} delivery=${delivery} named=${named} isOwn=${isOwn} canWatch=${canWatch} onChanged=${onChanged} />`,
-    )}</tbody></table>`
+  return html`<${Table} kind="stacked deliveries" heads=${[...Object.values(t.columns), '']}>${deliveries.map(
+    (delivery) =>
+      html`<${Delivery} key=${delivery.id} delivery=${delivery} named=${named} isOwn=${isOwn} />`,
+  )}<//>`
 }
 
 /** What a delivery is about. @param {Sent} delivery @param {'record' | 'endpoint'} named @param {boolean} isOwn */
@@ -62,21 +56,21 @@ function subjectOf({ seq, type, kind, reference, format, target, reseller }, nam
   return t.record(seq, textOf(vocabulary.kinds, kind), reference ?? '')
 }
 
-/** @param {{ delivery: Sent, named: 'record' | 'endpoint', isOwn: boolean, canWatch: boolean, onChanged: () => void }} props */
-function Delivery({ delivery, named, isOwn, canWatch, onChanged }) {
+/** @param {{ delivery: Sent, named: 'record' | 'endpoint', isOwn: boolean }} props */
+function Delivery({ delivery, named, isOwn }) {
   const { id, state, deadReason, lastAttempt } = delivery
   const [isOpen, setOpen] = useState(false)
   const subject = subjectOf(delivery, named, isOwn)
   /** @type {`/deliveries/${string}`} */
   const path = `/deliveries/${id}`
-  const again = () => callApi(`${path}/retry`, { method: 'POST' }).then(onChanged)
+  const again = () => callApi(`${path}/retry`, { method: 'POST' })
   return html`<tr>
       <td class="main">${subject}</td>
       <td><${Badge} level=${LEVELS[state] ?? 'idle'}>${textOf(t, state)}${deadReason && ` (${textOf(t.deadReasons, deadReason)})`}<//></td>
       <td class="muted">${when(delivery)}</td>
       <td class="muted">${lastAttempt && attemptText(lastAttempt)}</td>
-      <td>${isOwn && html`<button type="button" class="plain" aria-expanded=${isOpen} aria-label=${t.detailsOf(subject)} onClick=${() => setOpen(!isOpen)}>${t.details}</button>`}
-      ${state === 'dead' && canWatch && html`<${Action} kind="plain" label=${t.again} name=${t.againFor(subject)} run=${again} />`}</td>
+      <td>${isOwn && html`<button type="button" class="plain" aria-expanded=${isOpen} aria-label=${t.detailsOf(subject)} onClick=${() => setOpen(!isOpen)}>Details</button>`}
+      ${state === 'dead' && mayChange() && html`<${Action} kind="plain" label="Send again" name=${t.againFor(subject)} run=${again} />`}</td>
     </tr>
     ${isOpen && html`<tr><td colspan="5"><${Details} path=${path} /></td></tr>`}`
 }
@@ -84,7 +78,7 @@ function Delivery({ delivery, named, isOwn, canWatch, onChanged }) {
 /** @param {Sent} delivery */
 function when({ state, dueAt, endedAt, recordedAt }) {
   if (state === 'pending' && dueAt)
-    return html`${t.next} <${Age} at=${dueAt} past=${texts.time.now} />`
+    return html`next attempt <${Age} at=${dueAt} past=${texts.time.now} />`
   return html`<${Clock} at=${endedAt ?? recordedAt} />`
 }
 
@@ -94,15 +88,15 @@ function Details({ path }) {
   return html`<div class="details">${loaded(
     found,
     ({ body, attempts }) => html`
-    <h3>${t.attempts}</h3>
-    ${attempts.length === 0 && html`<p class="muted">${t.noAttempts}</p>`}
+    <h3>Attempts</h3>
+    ${attempts.length === 0 && html`<p class="muted">No attempt was made in the last 30 days.</p>`}
     <ul class="plain-list">${attempts.map(
       ({ startedAt, outcome, status, durationMs, answer }) => html`<li>
-        <${Badge} level=${outcome === 'ok' ? 'good' : 'bad'}><${Clock} at=${startedAt} />: ${attemptText({ outcome, status })}, ${t.after} ${lengthText(durationMs)}<//>
+        <${Badge} level=${outcome === 'ok' ? 'good' : 'bad'}><${Clock} at=${startedAt} />: ${attemptText({ outcome, status })}, after ${lengthText(durationMs)}<//>
         ${answer && html`<pre tabindex="0">${answer}</pre>`}</li>`,
     )}</ul>
-    <h3>${t.body}</h3>
-    ${body === null ? html`<p class="muted">${t.noBody}</p>` : html`<pre tabindex="0">${JSON.stringify(body, null, 2)}</pre>`}
+    <h3>What is sent</h3>
+    ${body === null ? html`<p class="muted">The record is archived.</p>` : html`<pre tabindex="0">${JSON.stringify(body, null, 2)}</pre>`}
   `,
   )}</div>`
 }

@@ -1,9 +1,9 @@
 /** @import { WebhookEndpoint } from '../api-types.ts' */
 import { useState } from 'preact/hooks'
 import { attemptText, endpointName, endpointState, receivesText, watchKinds } from '../describe.js'
-import { linkTo, typed } from '../hooks.js'
-import { Action, Badge, Form, html, Once, Select } from '../parts.js'
-import { callApi } from '../session.js'
+import { linkTo } from '../hooks.js'
+import { Action, Badge, Field, Form, html, Once, Select } from '../parts.js'
+import { callApi, mayChange } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
@@ -16,27 +16,24 @@ const t = texts.endpointActions
 const EVER = '1970-01-01T00:00:00Z'
 
 /**
- * @typedef {{ endpoint: WebhookEndpoint, onChanged: () => void, onSecret: (id: string, secret: string) => void }} ActionProps
- * @param {ActionProps & { secret: string, canWatch: boolean, ofOperators: boolean }} props
+ * @typedef {{ endpoint: WebhookEndpoint, onSecret: (id: string, secret: string) => void }} ActionProps
+ * @param {ActionProps & { secret: string }} props
  */
-export function EndpointPane({ endpoint, secret, canWatch, ofOperators, onChanged, onSecret }) {
+export function EndpointPane({ endpoint, secret, onSecret }) {
   const { level, text } = endpointState(endpoint)
   return html`<section class="pane endpoint" aria-label=${endpointName(endpoint)}>
-    <a class="back" href=${linkTo('deliveries')}>‹ ${texts.endpoints.all}</a>
+    <a class="back" href=${linkTo('deliveries')}>‹ All endpoints</a>
     <div class="panel">
       <div class="row"><h2>${endpointName(endpoint)}</h2><${Badge} level=${level}>${text}<//></div>
       ${
         secret &&
-        html`<${Once} value=${secret} more=${html`<button type="button" onClick=${() => onSecret(endpoint.id, '')}>${t.secretSaved}</button>`}>${t.secret} <code>${secret}</code><//>`
+        html`<${Once} value=${secret} more=${html`<button type="button" onClick=${() => onSecret(endpoint.id, '')}>I have saved it</button>`}>The secret, which is shown only now: <code>${secret}</code><//>`
       }
       <${Facts} endpoint=${endpoint} />
-      ${
-        canWatch &&
-        html`<${Actions} endpoint=${endpoint} onChanged=${onChanged} onSecret=${onSecret} />`
-      }
+      ${mayChange() && html`<${Actions} endpoint=${endpoint} onSecret=${onSecret} />`}
     </div>
-    <${EndpointForm} endpoint=${endpoint} canWatch=${canWatch} ofOperators=${ofOperators} onChanged=${onChanged} />
-    <${EndpointLog} endpoint=${endpoint} canWatch=${canWatch} onChanged=${onChanged} />
+    <${EndpointForm} endpoint=${endpoint} />
+    <${EndpointLog} endpoint=${endpoint} />
   </section>`
 }
 
@@ -44,19 +41,18 @@ export function EndpointPane({ endpoint, secret, canWatch, ofOperators, onChange
 function Facts({ endpoint }) {
   const { format, target, pending, oldestPendingAt, dead, lastSuccessAt } = endpoint
   const { heldUntil, lastFailure } = endpoint
-  const words = texts.endpoints
   return html`<dl>
-    <dt>${words.address}</dt><dd>${format}: <code>${target}</code></dd>
-    <dt>${words.receives}</dt><dd>${receivesText(endpoint)}</dd>
-    <dt>${words.waits}</dt><dd>${words.pending(pending)}${oldestPendingAt && html`, ${words.oldest} <${Age} at=${oldestPendingAt} />`}${dead > 0 && `; ${words.dead(dead)}`}</dd>
-    <dt>${words.lastSuccess}</dt><dd><${Age} at=${lastSuccessAt} none=${texts.never} /></dd>
-    ${heldUntil && html`<dt>${words.heldUntil}</dt><dd><${Clock} at=${heldUntil} /></dd>`}
-    ${lastFailure && html`<dt>${words.lastFailure}</dt><dd>${attemptText(lastFailure)}, <${Age} at=${lastFailure.startedAt} />${lastFailure.answer && html`<pre tabindex="0">${lastFailure.answer}</pre>`}</dd>`}
+    <dt>Address</dt><dd>${format}: <code>${target}</code></dd>
+    <dt>Receives</dt><dd>${receivesText(endpoint)}</dd>
+    <dt>Waiting</dt><dd>${texts.endpoints.pending(pending)}${oldestPendingAt && html`, the oldest from <${Age} at=${oldestPendingAt} />`}${dead > 0 && `; ${texts.endpoints.dead(dead)}`}</dd>
+    <dt>Last success</dt><dd><${Age} at=${lastSuccessAt} none=${texts.never} /></dd>
+    ${heldUntil && html`<dt>Its server asked to wait until</dt><dd><${Clock} at=${heldUntil} /></dd>`}
+    ${lastFailure && html`<dt>Last error</dt><dd>${attemptText(lastFailure)}, <${Age} at=${lastFailure.startedAt} />${lastFailure.answer && html`<pre tabindex="0">${lastFailure.answer}</pre>`}</dd>`}
   </dl>`
 }
 
 /** @param {ActionProps} props */
-function Actions({ endpoint, onChanged, onSecret }) {
+function Actions({ endpoint, onSecret }) {
   const { id, enabled, format, pending } = endpoint
   const [kind, setKind] = useState('')
   /** @type {`/webhook-endpoints/${string}`} */
@@ -66,59 +62,53 @@ function Actions({ endpoint, onChanged, onSecret }) {
   const test = async () => {
     if (kind === '') await post('test')
     else await callApi(`${base}/trigger`, { method: 'POST', body: { kind } })
-    onChanged()
-    return kind === '' ? t.tested : t.exampleSent
+    return kind === ''
+      ? 'A test event is on its way.'
+      : 'An example without a number is on its way.'
   }
-  const retry = async () => {
-    const { due } = await post('retry')
-    onChanged()
-    return t.retried(due)
-  }
+  const retry = async () => t.retried((await post('retry')).due)
   const examples = watchKinds().map((name) => [name, textOf(vocabulary.kinds, name)])
   const toggle = async () => {
     await callApi(base, { method: 'PATCH', body: { enabled: !enabled } })
-    onChanged()
-    return enabled ? t.disabled : t.enabled
+    return enabled
+      ? 'Disabled. Records wait until it is enabled.'
+      : 'Enabled. It receives what it missed.'
   }
   const rotate = async () => {
     onSecret(id, (await post('rotate-secret')).secret ?? '')
-    onChanged()
-    return t.rotated
+    return 'The endpoint has a new secret.'
   }
   const remove = async () => {
     await callApi(base, { method: 'DELETE' })
     location.hash = linkTo('deliveries')
-    onChanged()
   }
-  return html`<div class="toolbar replay" role="group" aria-label=${t.title}>
-      <${Select} label=${t.example} value=${kind} onChoose=${setKind} options=${[['', t.noExample], ...examples]} />
-      <${Action} label=${t.test} kind="primary" disabled=${!enabled} run=${test} />
+  return html`<div class="toolbar replay" role="group" aria-label="Actions">
+      <${Select} label="Send" value=${kind} onChoose=${setKind} options=${[['', 'a test event'], ...examples]} />
+      <${Action} label="Test" kind="primary" disabled=${!enabled} run=${test} />
     </div>
-    <details class="more"><summary>${t.more}</summary><div class="buttons">
-      <${Action} label=${t.retry} disabled=${!enabled || pending === 0} run=${retry} />
-      <${Action} label=${enabled ? t.disable : t.enable} run=${toggle} />
-      ${format === 'webhook' && html`<${Action} label=${t.rotate} ask=${t.askRotate} run=${rotate} />`}
+    <details class="more"><summary>More actions</summary><div class="buttons">
+      <${Action} label="Retry now" disabled=${!enabled || pending === 0} run=${retry} />
+      <${Action} label=${enabled ? 'Disable' : 'Enable'} run=${toggle} />
+      ${format === 'webhook' && html`<${Action} label="New secret" ask="Make a new secret? The old one signs for 24 hours." run=${rotate} />`}
       <${Action} label=${texts.remove} kind="danger" ask=${t.askRemove(endpointName(endpoint))} run=${remove} />
     </div>
-    <${Replay} endpoint=${endpoint} onChanged=${onChanged} /></details>`
+    <${Replay} endpoint=${endpoint} /></details>`
 }
 
-/** Sends records again that have ended: a range of numbers, or what was not delivered. @param {{ endpoint: WebhookEndpoint, onChanged: () => void }} props */
-function Replay({ endpoint: { id, dead }, onChanged }) {
-  const [from, setFrom] = useState(1)
-  const [to, setTo] = useState(1)
+/** Sends records again that have ended: a range of numbers, or what was not delivered. @param {{ endpoint: WebhookEndpoint }} props */
+function Replay({ endpoint: { id, dead } }) {
   const replay = async (/** @type {object} */ body) => {
     /** @type {`/webhook-endpoints/${string}/replay`} */
     const path = `/webhook-endpoints/${id}/replay`
     const { replayed } = await callApi(path, { method: 'POST', body })
-    onChanged()
     return t.replayed(replayed)
   }
-  const number = (/** @type {number} */ value, /** @type {(n: number) => void} */ set) =>
-    html`<input type="number" required min="1" value=${value} onInput=${typed((text) => set(Number(text)))} />`
-  return html`<${Form} kind="toolbar replay" button="" label=${t.again} send=${() => replay({ from, to })}>
-      <label>${t.replay} ${number(from, setFrom)}</label>
-      <label>${t.to} ${number(to, setTo)}</label>
+  const range = (/** @type {Record<string, string>} */ { from, to }) =>
+    replay({ from: Number(from), to: Number(to) })
+  const number = { type: 'number', required: true, min: 1, defaultValue: 1 }
+  return html`<${Form} kind="toolbar replay" button="" label="Send again" send=${range}>
+      <${Field} label="Send records again, from number" name="from" ...${number} />
+      <${Field} label="to" name="to" ...${number} />
     <//>
     ${dead > 0 && html`<${Action} label=${t.allDead(dead)} ask=${t.askAllDead(dead)} run=${() => replay({ diedFrom: EVER })} />`}`
 }

@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks'
-import { typed, useResource } from '../hooks.js'
-import { Badge, Failure, Form, failureText, html, useAction } from '../parts.js'
-import { callApi, callerOf, ProblemError, saveKeys, signOut } from '../session.js'
+import { useEffect } from 'preact/hooks'
+import { useResource } from '../hooks.js'
+import { Badge, Failure, Field, Form, failureText, html, useAction } from '../parts.js'
+import { callApi, caller, callerOf, ProblemError, saveKeys, signOut } from '../session.js'
 import { texts } from '../texts.js'
 import { durationText, zoneText } from '../times.js'
 
@@ -17,14 +17,14 @@ const OLD_SECONDS = 26 * 3600
 export function HomeView({ onEnter, error }) {
   const freshness = useResource(readFreshness, [], { everyMs: 10_000 })
   return html`<${Front}>
-    <p class="lead">${t.what}</p>
+    <p class="lead">The history of every flight route, and a record each time a watched fare becomes bookable, sells out, or changes its price or itinerary.</p>
     ${
       freshness.error
-        ? html`<p><${Badge} level="bad">${t.unknown}<//></p>`
+        ? html`<p><${Badge} level="bad">The page could not read how fresh the data is.<//></p>`
         : freshness.data && html`<p><${Freshness} facts=${freshness.data} /></p>`
     }
     ${error && html`<${Failure} error=${error} onRetry=${() => location.reload()} />`}
-    <p>${t.linkHint} <code>${t.linkCommand}</code>.</p>
+    <p>To sign in, open the link that npm start prints, or that of <code>bin/farewatch keys link</code>.</p>
     <${KeyForm} onEnter=${onEnter} />
     <${Links} />
   <//>`
@@ -41,11 +41,11 @@ function Front({ children }) {
 
 /** Where to read on, and what all views share. The page does not know the address of the admin port. */
 export function Links() {
-  return html`<nav class="links" aria-label=${t.links}>
-    <a href="/docs">${t.docs}</a>
-    <a href="/docs/runbooks">${t.runbooks}</a>
-    <a href="/openapi.json">${t.openapi}</a>
-    <span><code>/metrics</code> ${t.metrics} <code>ADMIN_PORT</code></span>
+  return html`<nav class="links" aria-label="More">
+    <a href="/docs">API reference</a>
+    <a href="/docs/runbooks">Runbooks</a>
+    <a href="/openapi.json">OpenAPI document</a>
+    <span><code>/metrics</code> on the admin port, <code>ADMIN_PORT</code></span>
     <span>${t.clock(zoneText())}</span>
   </nav>`
 }
@@ -58,7 +58,8 @@ async function readFreshness() {
 
 /** @param {{ facts: { routesAgeSeconds: number | null, faresAgeSeconds: number | null } }} props */
 function Freshness({ facts: { routesAgeSeconds, faresAgeSeconds } }) {
-  if (routesAgeSeconds === null) return html`<${Badge} level="idle">${t.noList}<//>`
+  if (routesAgeSeconds === null)
+    return html`<${Badge} level="idle">No list of routes has arrived yet.<//>`
   const fares = faresAgeSeconds === null ? null : durationText(faresAgeSeconds)
   const sentence = t.fresh(durationText(routesAgeSeconds), fares)
   return html`<${Badge} level=${routesAgeSeconds > OLD_SECONDS ? 'warn' : 'good'}>${sentence}<//>`
@@ -66,27 +67,24 @@ function Freshness({ facts: { routesAgeSeconds, faresAgeSeconds } }) {
 
 /** @param {{ onEnter: () => void }} props */
 function KeyForm({ onEnter }) {
-  const [key, setKey] = useState('')
-  const enter = async () => {
+  const enter = async (/** @type {Record<string, string>} */ { key = '' }) => {
     // A header cannot carry other letters, and no key has them.
-    const caller = /^[\x21-\x7e]+$/.test(key.trim()) ? await callerOf(key.trim()) : null
-    if (caller === null) throw new ProblemError(401, { detail: t.badKey })
-    saveKeys({ [caller.kind]: key.trim() }, { thisTabAlone: true })
+    const found = /^[\x21-\x7e]+$/.test(key) ? await callerOf(key) : null
+    if (found === null) throw new ProblemError(401, { detail: 'This key is not valid.' })
+    saveKeys({ [found.kind]: key }, { thisTabAlone: true })
     onEnter()
   }
-  return html`<${Form} kind="key-form" label=${t.open} disabled=${key.trim() === ''} send=${enter}>
-    <label for="key">${t.key}</label>
-    <input id="key" type="password" autocomplete="off" spellcheck=${false} value=${key}
-      onInput=${typed(setKey)} />
-    <p class="help">${t.keyHint}</p>
+  return html`<${Form} kind="key-form" label="Open" send=${enter}>
+    <${Field} label="Or enter a key" name="key" type="password" autocomplete="off" required />
+    <p class="help">It begins with fwk_ and stays in this tab alone.</p>
   <//>`
 }
 
 /**
  * Exchanges the code of a link for keys. A page that has keys asks before it replaces them.
- * @param {{ code: string, caller: import('../session.js').Caller | null, onEnter: () => void }} props
+ * @param {{ code: string, isKnown: boolean, onEnter: () => void }} props
  */
-export function SignInView({ code, caller, onEnter }) {
+export function SignInView({ code, isKnown, onEnter }) {
   const { error, run } = useAction()
   const signIn = async () => {
     const { keys } = await callApi('/sign-in', { method: 'POST', body: { code } })
@@ -99,22 +97,23 @@ export function SignInView({ code, caller, onEnter }) {
     onEnter()
   }
   useEffect(() => {
-    if (caller === null) run(signIn)
+    if (!isKnown) run(signIn)
   }, [code])
   return html`<${Front}>
     ${
       error
         ? html`<p role="alert"><${Badge} level="bad">${failureText(error)}<//></p>`
-        : caller === null
-          ? html`<p role="status">${t.signingIn}</p>`
-          : html`<p>${t.replace(whoIs(caller))}</p>
-              <button type="button" class="primary" onClick=${() => run(signIn)}>${t.replaceKeys}</button>`
+        : isKnown
+          ? html`<p>${t.replace(whoIs())}</p>
+              <button type="button" class="primary" onClick=${() => run(signIn)}>Replace the keys</button>`
+          : html`<p role="status">Signing in …</p>`
     }
-    ${(error || caller !== null) && html`<p><button type="button" onClick=${onEnter}>${caller === null ? t.signIn : t.keepKeys}</button></p>`}
+    ${(error || isKnown) && html`<p><button type="button" onClick=${onEnter}>${isKnown ? 'Keep the present ones' : 'Sign in'}</button></p>`}
   <//>`
 }
 
-/** @param {import('../session.js').Caller} caller */
-export function whoIs({ isOperator, reseller }) {
-  return [isOperator ? texts.operator : null, reseller].filter((name) => name !== null).join(' + ')
+/** The names of the caller. */
+export function whoIs() {
+  const { isOperator, reseller } = caller
+  return [isOperator ? 'operator' : null, reseller].filter((name) => name !== null).join(' + ')
 }

@@ -1,90 +1,49 @@
 /** @import { SavedWatches } from '../api-types.ts' */
 import { useState } from 'preact/hooks'
-import { typed } from '../hooks.js'
-import { Action, Badge, FaultList, html } from '../parts.js'
+import { linkTo } from '../hooks.js'
+import { Badge, FaultList, Field, Form, html } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { texts } from '../texts.js'
 
 const t = texts.import
 
-/**
- * Imports a CSV file that is dropped or chosen: first shows what it would change, then asks.
- * @param {{ current: string | undefined, onImported: (list: string) => void }} props
- */
-export function ImportPanel({ current, onImported }) {
-  const [file, setFile] = useState(
-    /** @type {{ given: File, key: number } | undefined} */ (undefined),
-  )
-  const [over, setOver] = useState(false)
-  const take = (/** @type {File | undefined} */ given) => {
-    setOver(false)
-    if (given !== undefined) setFile({ given, key: (file?.key ?? 0) + 1 })
-  }
-  const drop = (/** @type {DragEvent} */ event) => {
-    event.preventDefault()
-    take(event.dataTransfer?.files[0])
-  }
-  const drag = (/** @type {DragEvent} */ event) => {
-    event.preventDefault()
-    setOver(true)
-  }
-  const choose = (/** @type {{ currentTarget: HTMLInputElement }} */ event) => {
-    take(event.currentTarget.files?.[0])
-    // The same file can be chosen again after it was mended.
-    event.currentTarget.value = ''
-  }
-  return html`<section class="drop ${over ? 'over' : ''}" aria-label=${t.import} onDrop=${drop} onDragOver=${drag} onDragLeave=${() => setOver(false)}>
-    <label>${t.drop}
-      <input type="file" accept=".csv,text/csv" onChange=${choose} /></label>
-    ${
-      file &&
-      html`<${Preview} key=${file.key} file=${file.given} list=${current ?? 'watches'}
-      onEnd=${(/** @type {string | undefined} */ imported) => {
-        setFile(undefined)
-        if (imported !== undefined) onImported(imported)
-      }} />`
-    }
-  </section>`
-}
-
-/** @param {{ file: File, list: string, onEnd: (imported?: string) => void }} props */
-function Preview({ file, list, onEnd }) {
-  const [name, setName] = useState(list)
+/** Imports a CSV file that is dropped or chosen: first shows what it would change. @param {{ list: string }} props */
+export function ImportPanel({ list }) {
   const [plan, setPlan] = useState(/** @type {SavedWatches | undefined} */ (undefined))
-  const send = async () => {
-    const dryRun = plan === undefined
+  const forget = () => setPlan(undefined)
+  const send = async (
+    /** @type {Record<string, string>} */ { name = '' },
+    /** @type {HTMLFormElement} */ form,
+  ) => {
+    const file = /** @type {File} */ (new FormData(form).get('file'))
     const csv = await file.arrayBuffer().catch(() => {
-      throw new ProblemError(0, { detail: t.unreadable })
+      forget()
+      throw new ProblemError(0, { detail: 'The file could not be read. Choose it again.' })
     })
     const answer = await callApi(
-      `/watch-lists/${encodeURIComponent(name)}/watches?createList=true&dryRun=${dryRun}`,
+      `/watch-lists/${encodeURIComponent(name)}/watches?createList=true&dryRun=${plan === undefined}`,
       { method: 'POST', csv },
     )
-    if (dryRun) setPlan(answer)
-    else onEnd(name)
+    if (plan === undefined) return setPlan(answer)
+    forget()
+    form.reset()
+    location.hash = linkTo('watches', name)
   }
-  const rename = typed((given) => {
-    setName(given)
-    setPlan(undefined)
-  })
-  return html`<div class="preview">
-    <label>${t.into} <input value=${name} onInput=${rename} /></label>
+  return html`<${Form} kind="drop" label=${plan ? 'Import' : 'Preview'} disabled=${plan && plan.added + plan.changed === 0} onType=${forget} send=${send}>
+    <${Field} label="Drop a CSV file of watches here, or choose one" name="file" type="file" accept=".csv,text/csv" required />
+    <${Field} label="Into the list" name="name" defaultValue=${list} required />
     ${plan && html`<${Plan} plan=${plan} />`}
-    <div class="buttons">
-      <${Action} label=${plan ? t.import : t.preview(file.name)} kind="primary" run=${send}
-        disabled=${plan ? plan.added + plan.changed === 0 : name.trim() === ''} />
-      <button type="button" onClick=${() => onEnd()}>${texts.cancel}</button>
-    </div>
-  </div>`
+  <//>`
 }
 
 /** What an import would do. @param {{ plan: SavedWatches }} props */
 function Plan({ plan }) {
   const { added, changed, cleared, ended, warnings } = plan
+  const warn = (/** @type {number} */ n, /** @type {string} */ text) =>
+    n > 0 && html`<p><${Badge} level="warn">${text}<//></p>`
   return html`<div role="status">
-    <p><${Badge} level=${added + changed === 0 ? 'idle' : 'good'}>${added + changed === 0 ? t.nothing : t.plan(plan)}<//></p>
-    ${cleared > 0 && html`<p><${Badge} level="warn">${t.cleared(cleared)}<//></p>`}
-    ${ended > 0 && html`<p><${Badge} level="warn">${t.ended(ended)}<//></p>`}
-    ${warnings.length > 0 && html`<p><${Badge} level="warn">${t.warnings}<//></p><${FaultList} faults=${warnings} />`}
+    <p>${added + changed === 0 ? 'The file changes nothing.' : html`<${Badge} level="good">${t.plan(plan)}<//>`}</p>
+    ${warn(cleared, t.cleared(cleared))} ${warn(ended, t.ended(ended))} ${warn(warnings.length, 'Doubtful flights, which are imported all the same:')}
+    <${FaultList} faults=${warnings} />
   </div>`
 }

@@ -1,16 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { onSubmit, typed, useResource } from '../hooks.js'
-import { useBursts } from '../live.js'
-import {
-  nameOf,
-  networkAt,
-  readNetwork,
-  readPlaces,
-  steadyOf,
-  withChanges,
-} from '../map/network.js'
+import { typed, useResource } from '../hooks.js'
+import { nameOf, networkAt, readNetwork, readPlaces, steadyOf } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
-import { Empty, Figure, html, Legend, loaded, Select } from '../parts.js'
+import { Empty, Field, Figure, html, Legend, loaded, Select, Table } from '../parts.js'
 import { serverNow } from '../session.js'
 import { texts } from '../texts.js'
 import { clockText } from '../times.js'
@@ -20,22 +12,25 @@ const t = texts.map
 const DAY_MS = 86_400_000
 const STEPS = 200
 const FRAME_MS = 60
-/** Changes that arrive within this time are drawn together. */
-const BURST_MS = 500
+const EVERY_MS = 60_000
 
 /** The network on a map: what lives, what was added and removed, with a slider over its history. */
 export function MapView() {
   const [span, setSpan] = useState({ days: 1, from: '', to: '' })
-  const { from, to } = boundsOf(span)
-  const network = useResource(async () => {
-    // Without the names of the places the tables would show ids for a moment, and the map nothing.
-    const [read] = await Promise.all([readNetwork(from, to), readPlaces()])
-    return read
-  }, [span])
+  const network = useResource(
+    async () => {
+      const { from, to } = boundsOf(span)
+      // Without the names of the places the tables would show ids for a moment, and the map nothing.
+      const [read] = await Promise.all([readNetwork(from, to), readPlaces()])
+      return read
+    },
+    [span],
+    { everyMs: span.days > 0 ? EVERY_MS : undefined },
+  )
   const picker = html`<${SpanPicker} span=${span} onChange=${setSpan} />`
   return html`<div class="map-view">
     ${network.data === undefined && picker}
-    ${loaded(network, (data) => html`<${Player} key=${`${span.days} ${span.from} ${span.to}`} read=${data} isPresent=${to === undefined} picker=${picker} />`)}
+    ${loaded(network, (data) => html`<${Player} key=${`${span.days} ${span.from} ${span.to}`} network=${data} picker=${picker} />`)}
   </div>`
 }
 
@@ -65,11 +60,11 @@ function SpanPicker({ span, onChange }) {
       onChange(next.from <= next.to ? next : { ...next, from: next.to, to: next.from })
     })
   return html`<div class="toolbar">
-    <${Select} label=${t.show} value=${span.days} onChoose=${choose} options=${Object.entries(t.spans)} />
+    <${Select} label="Show" value=${span.days} onChoose=${choose} options=${Object.entries(t.spans)} />
     ${
       span.days === 0 &&
-      html`<label>${t.from} <input type="date" max=${today} value=${span.from} onChange=${set('from')} /></label>
-        <label>${t.to} <input type="date" max=${today} value=${span.to} onChange=${set('to')} /></label>`
+      html`<${Field} label="From" type="date" max=${today} value=${span.from} onChange=${set('from')} />
+        <${Field} label="to" type="date" max=${today} value=${span.to} onChange=${set('to')} />`
     }
   </div>`
 }
@@ -81,9 +76,8 @@ function dateText(date) {
 
 const NO_FOCUS = { focus: /** @type {string | undefined} */ (undefined), isShown: false }
 
-/** @param {{ read: import('../map/network.js').Network, isPresent: boolean, picker: unknown }} props */
-function Player({ read, isPresent, picker }) {
-  const network = useLiveNetwork(read, isPresent)
+/** @param {{ network: import('../map/network.js').Network, picker: unknown }} props */
+function Player({ network, picker }) {
   const [step, setStep] = useState(STEPS)
   const [playing, setPlaying] = useState(false)
   const [{ focus, isShown }, setFocus] = useState(NO_FOCUS)
@@ -113,49 +107,28 @@ function Player({ read, isPresent, picker }) {
     <div class="row">
       ${picker}
       <div class="figures">
-        <${Figure} label=${t.live}>${live.toLocaleString()}<//>
-        <${Figure} label=${t.added}>${added.length.toLocaleString()}<//>
-        <${Figure} label=${t.removed}>${removed.length.toLocaleString()}<//>
+        <${Figure} label="live routes">${live.toLocaleString()}<//>
+        <${Figure} label="added">${added.length.toLocaleString()}<//>
+        <${Figure} label="removed">${removed.length.toLocaleString()}<//>
       </div>
       <${PlacePicker} onPlace=${show} />
     </div>
     <div class="player">
-      <button type="button" onClick=${play}>${playing ? t.pause : t.play}</button>
+      <button type="button" onClick=${play}>${playing ? 'Pause' : 'Play'}</button>
       <span class="muted">${clockText(first)}</span>
-      <input type="range" min="0" max=${STEPS} value=${step} aria-label=${t.time} aria-valuetext=${clockText(at)} onInput=${seek} />
+      <input type="range" min="0" max=${STEPS} value=${step} aria-label="Time" aria-valuetext=${clockText(at)} onInput=${seek} />
       <output>${clockText(at)}</output>
     </div>
     <div class="split wide map-split">
       <div><${NetworkMap} kind="big" steady=${still} added=${added} removed=${removed} focus=${focus} isShown=${isShown} onPlace=${click}
         label=${t.label(live, added.length, removed.length)} />
-        <${Legend} keys=${t.legend} /><p class="muted small" id="map-help">${t.help}</p></div>
+        <${Legend} keys=${t.legend} /><p class="muted small" id="map-help">Zoom in for more routes. Click a place for its routes. Arrows move the map, + and − zoom, Enter opens the place in the middle.</p></div>
       ${
         focus === undefined
           ? html`<${ChangesTable} network=${network} at=${at} onPlace=${show} />`
           : html`<${PlaceTable} id=${focus} routes=${all} onPlace=${show} onClose=${() => setFocus(NO_FOCUS)} />`
       }
     </div>`
-}
-
-/**
- * The network, with the changes that the stream sends while the view is open.
- * @param {import('../map/network.js').Network} read
- * @param {boolean} isPresent whether it ends now
- */
-function useLiveNetwork(read, isPresent) {
-  const [network, setNetwork] = useState(read)
-  useBursts((events) => {
-    // The valid time of a change is when the list was fetched that confirmed it: a moment before its record.
-    const changes = events
-      .filter(({ data }) => isPresent && ['route_added', 'route_removed'].includes(data?.kind))
-      .map(({ data: { kind, departureId, destinationId, recordedAt } }) => ({
-        pair: /** @type {import('../map/network.js').Pair} */ ([departureId, destinationId]),
-        added: kind === 'route_added',
-        at: Date.parse(recordedAt),
-      }))
-    setNetwork((last) => withChanges(last, changes))
-  }, BURST_MS)
-  return network
 }
 
 /** @param {boolean} playing @param {(playing: boolean) => void} setPlaying @param {(next: (step: number) => number) => void} setStep */
@@ -183,29 +156,28 @@ function PlacePicker({ onPlace }) {
   const [text, setText] = useState('')
   const wanted = text.trim().toLowerCase()
   const all = [...(places.data?.values() ?? [])]
-  const found =
-    wanted === '' ? [] : all.filter((place) => nameOf(place).toLowerCase().includes(wanted))
-  const type = typed((value) => {
-    const chosen = all.find((place) => nameOf(place) === value)
-    setText(chosen === undefined ? value : '')
-    if (chosen !== undefined) onPlace(chosen.id)
-  })
-  const submit = onSubmit(() => {
-    const [best] = found.sort((a, b) => rank(a, wanted) - rank(b, wanted))
-    if (best === undefined) return
+  const at = (/** @type {import('../map/network.js').Place} */ place) =>
+    nameOf(place).toLowerCase().indexOf(wanted)
+  // A name begins with the code: that which is equal comes first.
+  const found = wanted === '' ? [] : all.filter((place) => at(place) >= 0)
+  found.sort((a, b) => at(a) - at(b))
+  const choose = (/** @type {import('../map/network.js').Place | undefined} */ place) => {
+    if (place === undefined) return
     setText('')
-    onPlace(best.id)
+    onPlace(place.id)
+  }
+  const type = typed((value) => {
+    setText(value)
+    choose(all.find((place) => nameOf(place) === value))
   })
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault()
+    choose(found[0])
+  }
   return html`<form class="toolbar" onSubmit=${submit}>
-    <label>${t.place} <input list="places" value=${text} placeholder=${t.placeHint} autocomplete="off" onInput=${type} /></label>
+    <${Field} label=${t.place} list="places" value=${text} placeholder="code or city" autocomplete="off" onInput=${type} />
     <datalist id="places">${found.slice(0, SUGGESTIONS).map((place) => html`<option value=${nameOf(place)}></option>`)}</datalist>
   </form>`
-}
-
-/** A code that is equal comes first. @param {import('../map/network.js').Place} place @param {string} wanted */
-function rank({ iata, city }, wanted) {
-  if (iata.toLowerCase() === wanted) return 0
-  return city.toLowerCase().startsWith(wanted) ? 1 : 2
 }
 
 /**
@@ -220,18 +192,16 @@ function ChangesTable({ network, at, onPlace }) {
     .reverse()
   const codeOf = (/** @type {string} */ id) => places.data?.get(id)?.iata || id
   return html`<div class="scroll" tabindex="0">
-    <h2>${t.changes}</h2>
+    <h2>Changes</h2>
     ${
       shown.length === 0
-        ? html`<p class="muted">${t.unchanged}</p>`
-        : html`<table>
-      <thead><tr><th>${t.when}</th><th>${t.route}</th><th>${t.what}</th></tr></thead>
-      <tbody>${shown.map(
-        ({ pair: [departure, destination], added, at: changedAt }) => html`<tr>
+        ? html`<p class="muted">No route was added or removed.</p>`
+        : html`<${Table} heads=${['When', 'Route', 'Change']}>${shown.map(
+            ({ pair: [departure, destination], added, at: changedAt }) => html`<tr>
         <td>${clockText(changedAt)}</td>
         <td><button type="button" class="plain" onClick=${() => onPlace(departure)}>${codeOf(departure)}\u00A0→\u00A0${codeOf(destination)}</button></td>
-        <td>${added ? t.wasAdded : t.wasRemoved}</td></tr>`,
-      )}</tbody></table>`
+        <td>${added ? '+\u00A0added' : '−\u00A0removed'}</td></tr>`,
+          )}<//>`
     }
   </div>`
 }
@@ -253,12 +223,11 @@ function PlaceTable({ id, routes, onPlace, onClose }) {
   return html`<div class="scroll" tabindex="0">
     <div class="row"><h2 ref=${heading} tabindex="-1">${place ? nameOf(place) : id}</h2><button type="button" class="plain" onClick=${onClose}>${texts.close}</button></div>
     <p class="muted">${place?.country ? `${place.country}, ` : ''}${t.connected(rows.length)}</p>
-    <table><thead><tr><th>${t.place}</th><th>${t.country}</th><th>${t.direction}</th></tr></thead>
-    <tbody>${rows.map(
+    <${Table} heads=${[t.place, 'Country', 'Direction']}>${rows.map(
       (row) => html`<tr>
       <td><button type="button" class="plain" onClick=${() => onPlace(row.id)}>${row.partner ? nameOf(row.partner) : row.id}</button></td>
       <td>${row.partner?.country}</td><td>${t.directions[row.direction]}</td></tr>`,
-    )}</tbody></table>
+    )}<//>
   </div>`
 }
 

@@ -1,51 +1,43 @@
 /**
  * @import { Status, StatusHistory } from '../api-types.ts'
  * @import { Resource } from '../hooks.js'
- * @import { Caller } from '../session.js'
  *
  * @typedef {StatusHistory & { first: number, span: string, inSpan: string }} History with its first known step, its hours, and those as words
  */
 import { useState } from 'preact/hooks'
 import { Chart } from '../chart.js'
 import { linkTo, useAnswer } from '../hooks.js'
-import { useEvents } from '../live.js'
 import { Badge, Card, Figure, html, loaded, Segments } from '../parts.js'
 import { useChanges } from '../recent-changes.js'
+import { caller } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, durationText, shortText } from '../times.js'
-import { Judged, Warning, warningsAbout, warningsOfList } from '../warnings.js'
+import { Warning, warningsAbout, warningsOfList } from '../warnings.js'
 import { ChangeList, divided } from './changes.js'
 
 const t = texts.now
 
 /** Many routes may change at once: fares must not disappear among them. */
-const CHANGES = { shown: 300, earlier: 12 }
+const READ = 50
 const SHOWN = 7
 
-/** What is not well, what changed last, and how fresh and reliable everything is. @param {{ caller: Caller }} props */
-export function NowView({ caller }) {
+/** What is not well, what changed last, and how fresh and reliable everything is. */
+export function NowView() {
   const status = useAnswer('/status', 5_000)
-  // Runs and incidents are sent when they change: the status is read again at once.
-  useEvents(
-    ({ name }) => {
-      if (name === 'runs' || name === 'incidents') status.reload()
-    },
-    [status.reload],
-  )
   const { history, setHours } = useHistory()
   return loaded(
     status,
     (data) => html`
-    <${Banner} status=${data} caller=${caller} />
+    <${Banner} status=${data} />
     <${PlannedPauses} pauses=${data.pauses} />
-    ${data.demo?.historySince && html`<p class="muted">${t.madeUp} <${Clock} at=${data.demo.historyUntil} />.</p>`}
+    ${data.demo?.historySince && html`<p class="muted">For the demo, the history was made up until <${Clock} at=${data.demo.historyUntil} />.</p>`}
     <div class="tiles">
-      <${FaresCard} status=${data} mayWatch=${caller.reseller !== null} />
+      <${FaresCard} status=${data} />
       ${history.data && html`<${DelayTile} history=${history.data} status=${data} />`}
-      <${DeliveriesCard} status=${data} caller=${caller} />
+      <${DeliveriesCard} status=${data} />
       <${HeldCard} status=${data} />
     </div>
-    <${LastChanges} caller=${caller} />
+    <${LastChanges} />
     ${loaded(
       history,
       (read) => html`
@@ -59,15 +51,15 @@ export function NowView({ caller }) {
   )
 }
 
-/** All warnings in one place, or that there are none. @param {{ status: Status, caller: Caller }} props */
-function Banner({ status, caller }) {
+/** All warnings in one place, or that there are none. @param {{ status: Status }} props */
+function Banner({ status }) {
   const { warnings } = status
   const [worst] = warnings
   if (worst === undefined) {
-    return html`<p class="banner good"><${Badge} level="good">${t.allWell}<//></p>`
+    return html`<p class="banner good"><${Badge} level="good">All is well.<//></p>`
   }
-  return html`<ul class="banner ${worst.level}" aria-label=${t.notWell}>
-    ${warnings.map((warning) => html`<li><${Warning} warning=${warning} status=${status} caller=${caller} /></li>`)}
+  return html`<ul class="banner ${worst.level}" aria-label="What is not well">
+    ${warnings.map((warning) => html`<li><${Warning} warning=${warning} status=${status} /></li>`)}
   </ul>`
 }
 
@@ -77,14 +69,13 @@ function PlannedPauses({ pauses }) {
     .filter(({ running }) => !running)
     .map(
       ({ what, from, until, reason }) =>
-        html`<p class="banner idle"><span>${textOf(t.planned, what)} <${Clock} at=${from} /> ${until === null ? t.untilResumed : html`${t.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
+        html`<p class="banner idle"><span>${textOf(t.planned, what)} <${Clock} at=${from} /> ${until === null ? 'until it is resumed' : html`${t.until} <${Clock} at=${until} />`}${reason && `: ${reason}`}.</span></p>`,
     )
 }
 
-/** Fares and routes apart: many routes may change at once. @param {{ caller: Caller }} props */
-function LastChanges({ caller }) {
-  const changes = useChanges(caller, CHANGES)
-  const canWatch = caller.scopes.includes('watch')
+/** Fares and routes apart: many routes may change at once. */
+function LastChanges() {
+  const changes = useChanges(READ)
   return loaded(
     changes,
     (items) => html`<div class="last-changes">
@@ -92,43 +83,43 @@ function LastChanges({ caller }) {
       ([about, some]) =>
         (about === 'fares' || some.length > 0) &&
         html`<section>
-        <div class="row"><h2>${t.last[about]}</h2><a href=${linkTo('changes')}>${t.allChanges}</a></div>
+        <div class="row"><h2>${t.last[about]}</h2><a href=${linkTo('changes')}>All changes</a></div>
         ${
           some.length === 0
             ? html`<p class="muted">${texts.changes.empty.join(' ')}</p>`
-            : html`<${ChangeList} changes=${some.slice(0, SHOWN)} canWatch=${canWatch} />`
+            : html`<${ChangeList} changes=${some.slice(0, SHOWN)} />`
         }
       </section>`,
     )}</div>`,
   )
 }
 
-/** @param {{ status: Status, mayWatch: boolean }} props */
-function FaresCard({ status, mayWatch }) {
+/** @param {{ status: Status }} props */
+function FaresCard({ status }) {
   const { fares, ageSeconds } = status.beliefs
   if (fares === 0) {
-    return html`<${Card} title=${t.fares} level="idle" sentence=${t.noFares}
-      help=${mayWatch && html`${t.noFaresHelp} <a href=${linkTo('watches')}>${texts.views.watches}</a>.`} />`
+    return html`<${Card} title=${t.fares} level="idle" sentence="No fare is watched yet."
+      help=${caller.reseller !== null && html`Add some under <a href=${linkTo('watches')}>${texts.views.watches}</a>.`} />`
   }
   const sentence = t.checked(texts.count(fares, 'fare'), durationText(ageSeconds?.p50 ?? 0))
   const help =
     ageSeconds && t.oldestAges(durationText(ageSeconds.p90), durationText(ageSeconds.max))
-  return html`<${Judged} status=${status} about=${['fares']} title=${t.fares} sentence=${sentence} help=${help}
+  return html`<${Card} warnings=${warningsAbout(status, 'fares')} level="good" title=${t.fares} sentence=${sentence} help=${help}
     figure=${ageSeconds ? durationText(ageSeconds.p50) : texts.none} />`
 }
 
-/** @param {{ status: Status, caller: Caller }} props */
-function DeliveriesCard({ status, caller }) {
+/** @param {{ status: Status }} props */
+function DeliveriesCard({ status }) {
   const { pending, endpoints, oldestPendingAt, disabled } = status.deliveries
   const enabled = endpoints.healthy + endpoints.busy + endpoints.failing
   const off = Object.values(disabled).reduce((sum, count) => sum + count, 0)
   const link = caller.reseller !== null && html`<a href=${linkTo('deliveries')}>${t.endpoints}</a>`
   if (enabled + off === 0) {
-    return html`<${Card} title=${t.deliveries} level="idle" sentence=${t.noEndpoints} help=${link} />`
+    return html`<${Card} title=${t.deliveries} level="idle" sentence="No endpoint receives changes yet." help=${link} />`
   }
-  return html`<${Judged} status=${status} about=${['deliveries']} title=${t.deliveries} sentence=${t.delivered(texts.count(enabled, 'endpoint'))}
-    figure=${html`${pending.toLocaleString()} <small>${t.pending}</small>`}
-    help=${html`${oldestPendingAt && html`${t.oldestPending} <${Age} at=${oldestPendingAt} />`} ${link}`} />`
+  return html`<${Card} warnings=${warningsAbout(status, 'deliveries')} level="good" title=${t.deliveries} sentence=${t.delivered(texts.count(enabled, 'endpoint'))}
+    figure=${html`${pending.toLocaleString()} <small>pending</small>`}
+    help=${html`${oldestPendingAt && html`The oldest: <${Age} at=${oldestPendingAt} />`} ${link}`} />`
 }
 
 /** @param {{ status: Status }} props */
@@ -136,8 +127,8 @@ function UpstreamCard({ status }) {
   const { budget } = status
   const isKnown =
     status.beliefs.ageSeconds !== null || status.lists.some((list) => list.lastSuccessAt !== null)
-  return html`<${Judged} status=${status} about=${['upstream', 'budget']} title=${t.upstream}
-    level=${isKnown ? 'good' : 'idle'} sentence=${isKnown ? t.well : t.notAsked}>
+  return html`<${Card} warnings=${warningsAbout(status, 'upstream', 'budget')} title="Is the upstream well?"
+    level=${isKnown ? 'good' : 'idle'} sentence=${isKnown ? 'Yes. It answers.' : 'No call has had an answer yet.'}>
     ${
       budget &&
       html`<p class="muted small">${t.used(texts.percent(budget.used), budget.requestsPerSecond)}</p>`
@@ -152,8 +143,10 @@ function HeldCard({ status }) {
   const [first] = waiting
   const count = contradicted?.fares
   const contradicts = count && t.contradicted(texts.count(count, 'fare'), count === 1)
-  const sentence = first ? t.held(waiting.length) : contradicts || t.nothingHeld
-  return html`<${Card} title=${t.heldTitle} level=${first?.level ?? 'good'} sentence=${sentence}
+  const sentence = first
+    ? t.held(waiting.length)
+    : contradicts || 'No. Nothing is held or contradicted.'
+  return html`<${Card} title="Does anything wait?" level=${first?.level ?? 'good'} sentence=${sentence}
     figure=${(waiting.length || count || 0).toLocaleString()}>
     <ul class="plain-list">
       ${heldRuns.map(
@@ -171,7 +164,7 @@ function HeldCard({ status }) {
             ({ wait, fares, since }) =>
               html`${fares.toLocaleString()} ${textOf(t.waits, wait)} <${Clock} at=${since} />. `,
           )}
-          ${contradicted.until && html`${t.secondCheck} <${Age} at=${contradicted.until} past=${texts.time.now} />.`}</li>`
+          ${contradicted.until && html`The last second check comes <${Age} at=${contradicted.until} past=${texts.time.now} />.`}</li>`
       }
     </ul>
   <//>`
@@ -182,11 +175,11 @@ function WorkCard({ status, processes, queue: { lastTick, queues } }) {
   const sentence = t.works(texts.count(processes.length, 'process', 'processes'))
   const jobs = (/** @type {'waiting' | 'active' | 'dead'} */ state) =>
     total(queues.map((one) => one[state]))
-  return html`<${Judged} status=${status} about=${['work']} title=${t.work} sentence=${sentence}>
+  return html`<${Card} warnings=${warningsAbout(status, 'work')} level="good" title="Do the workers work?" sentence=${sentence}>
     <div class="figures">
-      ${lastTick && html`<${Figure} label=${t.lastTick}><${Age} at=${lastTick.at} /><//>`}
-      <${Figure} label=${t.jobs}>${(jobs('waiting') + jobs('active')).toLocaleString()}<//>
-      <${Figure} label=${t.deadJobs}>${jobs('dead').toLocaleString()}<//>
+      ${lastTick && html`<${Figure} label="last tick"><${Age} at=${lastTick.at} /><//>`}
+      <${Figure} label="jobs">${(jobs('waiting') + jobs('active')).toLocaleString()}<//>
+      <${Figure} label="dead jobs">${jobs('dead').toLocaleString()}<//>
     </div>
   <//>`
 }
@@ -264,7 +257,7 @@ function ChangesCard({ history }) {
     all === 0
       ? t.noChanges(history.inSpan)
       : t.changed(texts.count(all, 'change'), history.inSpan, parts.join(', '))
-  return html`<${Card} title=${t.changesTitle} sentence=${sentence}
+  return html`<${Card} title="What changed?" sentence=${sentence}
     help=${added + removed > 0 && t.routesChanged(texts.count(added, 'route'), removed.toLocaleString())}>
     <${Chart} kind="bars" series=${series} span=${history} format=${whole} label=${sentence} />
   <//>`
@@ -295,7 +288,7 @@ function DelayTile({ history: { delaySeconds, inSpan }, status }) {
     all === null
       ? t.noDelay(inSpan)
       : t.delays(texts.count(all.changes, 'change'), inSpan, shortText(all.p95))
-  return html`<${Judged} status=${status} about=${['delay']} title=${t.delay} level=${all === null ? 'idle' : 'good'}
+  return html`<${Card} warnings=${warningsAbout(status, 'delay')} title="How soon are changes detected?" level=${all === null ? 'idle' : 'good'}
     figure=${all === null ? texts.none : shortText(all.p50)} sentence=${sentence} />`
 }
 
@@ -306,10 +299,10 @@ function AgesCard({ history, beliefs: { p50, p90, staleShare }, status }) {
   const sentence = isKnown ? t.ages(inSpan, durationText(most(p90))) : t.noAges(inSpan)
   const stale = most(staleShare)
   const series = [
-    { name: t.oldestTenth, tone: 'second', values: p90 },
-    { name: t.medianAge, tone: 'first', values: p50 },
+    { name: '90\u00A0% within', tone: 'second', values: p90 },
+    { name: 'half within', tone: 'first', values: p50 },
   ]
-  return html`<${Judged} status=${status} about=${['fares']} title=${t.agesTitle} level=${isKnown ? 'good' : 'idle'} sentence=${sentence}
+  return html`<${Card} warnings=${warningsAbout(status, 'fares')} title="How long ago were the fares checked?" level=${isKnown ? 'good' : 'idle'} sentence=${sentence}
     help=${stale > 0 && t.stale(texts.percent(stale), inSpan)}>
     <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${sentence} />
   <//>`
@@ -318,17 +311,16 @@ function AgesCard({ history, beliefs: { p50, p90, staleShare }, status }) {
 /** @param {{ history: History, status: Status }} props */
 function ListsCard({ history, status }) {
   const { lists } = status
-  const [warning] = lists.flatMap(({ list }) => warningsOfList(status, list))
+  const warnings = lists.flatMap(({ list }) => warningsOfList(status, list))
   const routes = lists.find(({ list }) => list === 'routes')
-  const sentence =
-    warning?.text ?? html`${t.fetched} <${Age} at=${routes?.lastSuccessAt} none=${texts.never} />.`
+  const sentence = html`Yes. The routes were fetched <${Age} at=${routes?.lastSuccessAt} none=${texts.never} />.`
   const series = history.lists.map(({ list, ageSeconds }) => ({
     name: list,
     tone: list === 'routes' ? 'first' : 'second',
     values: ageSeconds,
   }))
-  return html`<${Card} title=${t.routes} level=${warning?.level ?? 'good'} sentence=${sentence}>
-    <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label=${t.listAges} />
+  return html`<${Card} title="Are the routes fresh?" level="good" warnings=${warnings} sentence=${sentence}>
+    <${Chart} kind="lines" series=${series} span=${history} format=${durationText} label="The age of each list of routes" />
   <//>`
 }
 
@@ -338,18 +330,18 @@ function ChecksCard({ history, checks: { made, unknown }, status: { budget } }) 
   const perMinute = (/** @type {number} */ n) => Math.round((10 * n) / stepMinutes) / 10
   const series = [
     {
-      name: t.good,
+      name: 'checks a minute',
       tone: 'first',
       values: made.map((n, i) => perMinute(n - (unknown[i] ?? 0))),
     },
-    { name: t.unknown, tone: 'bad', values: unknown.map(perMinute) },
+    { name: 'without a good answer', tone: 'bad', values: unknown.map(perMinute) },
   ]
   const silent = total(unknown)
   const sentence = t.checksMade(
     whole(budget?.checksLastMinute ?? 0),
     silent === 0 ? null : texts.percent(silent / total(made)),
   )
-  return html`<${Card} title=${t.checks} sentence=${sentence}>
+  return html`<${Card} title="How much is checked?" sentence=${sentence}>
     <${Chart} kind="bars" series=${series} span=${history} format=${whole} label=${sentence} />
   <//>`
 }

@@ -3,11 +3,9 @@
  * @import { Network } from '../map/network.js'
  * @import { Level } from '../parts.js'
  * @import { Described } from '../recent-changes.js'
- * @import { Caller } from '../session.js'
  */
 import { useMemo, useState } from 'preact/hooks'
 import { linkTo, linkWithin, useAnswer, useQuery, useResource } from '../hooks.js'
-import { useRuns } from '../live.js'
 import { nameOf, pairsOf, readNetwork, readPlaces } from '../map/network.js'
 import { NetworkMap } from '../map/network-map.js'
 import {
@@ -21,9 +19,10 @@ import {
   loaded,
   Meter,
   Segments,
+  Table,
 } from '../parts.js'
 import { withSubjects } from '../recent-changes.js'
-import { callApi, serverNow } from '../session.js'
+import { callApi, caller, serverNow } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Clock, shortText } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
@@ -41,44 +40,44 @@ const LEVELS = {
   dropped: 'idle',
 }
 
-/** The syncs of the route lists, and the review of a held one. @param {{ caller: Caller, path: string[] }} props */
-export function RunsView({ caller, path: [runId] }) {
+/** Runs, reviews and what they wait for change while they are shown: other people may decide too. */
+const EVERY_MS = 30_000
+
+/** The syncs of the route lists, and the review of a held one. @param {{ path: string[] }} props */
+export function RunsView({ path: [runId] }) {
   const [query, setQuery] = useQuery()
-  const filters = new URLSearchParams([...query, ['limit', '100']]).toString()
-  const runs = useAnswer(`/sync-runs?${filters}`, 30_000)
-  useRuns(runs.reload)
+  const filters = new URLSearchParams({ ...query, limit: '100' })
+  const runs = useAnswer(`/sync-runs?${filters}`, EVERY_MS)
   const { lists, effects } = texts.runs
   return html`<div class="toolbar">
-    <${Segments} label=${t.columns.list} names=${lists} chosen=${query.get('list') ?? ''} onChoose=${(/** @type {string} */ list) => setQuery({ list })} />
-    <${Segments} label=${t.effect} names=${effects} chosen=${query.get('statuses') ?? ''} onChoose=${(/** @type {string} */ statuses) => setQuery({ statuses })} />
+    <${Segments} label=${t.columns.list} names=${lists} chosen=${query.list ?? ''} onChoose=${(/** @type {string} */ list) => setQuery({ list })} />
+    <${Segments} label="Effect" names=${effects} chosen=${query.statuses ?? ''} onChoose=${(/** @type {string} */ statuses) => setQuery({ statuses })} />
   </div>
   ${loaded(runs, ({ items }) =>
     items.length === 0
       ? html`<${Empty} texts=${t.empty} />`
       : html`<div class="split wide">
           <${RunTable} runs=${items} selected=${Number(runId)} />
-          ${runId !== undefined && html`<${RunPane} key=${runId} runId=${runId} isOperator=${caller.isOperator} mayDecide=${caller.scopes.includes('operate')} onDecided=${runs.reload} />`}
+          ${runId !== undefined && html`<${RunPane} key=${runId} runId=${runId} />`}
         </div>`,
   )}`
 }
 
 /** @param {{ runs: readonly Run[], selected: number }} props */
 function RunTable({ runs, selected }) {
-  const { run: runColumn, list, status, when, ...numbers } = t.columns
-  return html`<div class="scroll" tabindex="0"><table class="stacked">
-    <thead><tr>${[runColumn, list, status, when].map((text) => html`<th>${text}</th>`)}${Object.values(numbers).map((text) => html`<th class="n">${text}</th>`)}</tr></thead>
-    <tbody>${runs.map(
+  return html`<div class="scroll" tabindex="0"><${Table} kind="stacked runs" heads=${Object.values(t.columns)}>
+    ${runs.map(
       (run) => html`<tr key=${run.runId} class=${run.runId === selected ? 'selected' : ''}>
       <td><a href=${linkWithin('runs', run.runId)}>${run.runId}</a></td>
       <td class="main">${run.list}</td>
-      <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${run.status}${run.baseline ? ` ${t.first}` : ''}<//></td>
+      <td><${Badge} level=${LEVELS[run.status] ?? 'idle'}>${run.status}${run.baseline ? ' (first)' : ''}<//></td>
       <td><${Clock} at=${run.finishedAt} /></td>
-      <td class="n" data-label=${numbers.routes}>${run.live?.toLocaleString() ?? ''}</td>
-      ${/** @type {const} */ (['added', 'removed', 'gained', 'lost']).map((name) => html`<td class="n" data-label=${numbers[name]}>${signed(name, run[name])}</td>`)}
-      <td class="n" data-label=${numbers.took}>${shortText((Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000)}</td>
+      <td class="n" data-label=${t.columns.routes}>${run.live?.toLocaleString() ?? ''}</td>
+      ${/** @type {const} */ (['added', 'removed', 'gained', 'lost']).map((name) => html`<td class="n" data-label=${t.columns[name]}>${signed(name, run[name])}</td>`)}
+      <td class="n" data-label=${t.columns.took}>${shortText((Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000)}</td>
     </tr>`,
-    )}</tbody>
-  </table></div>`
+    )}
+  <//></div>`
 }
 
 /** @param {string} name @param {number | null} n */
@@ -87,15 +86,9 @@ function signed(name, n) {
   return `${name === 'added' || name === 'gained' ? '+' : '−'}${n.toLocaleString()}`
 }
 
-/** @param {{ runId: string, isOperator: boolean, mayDecide: boolean, onDecided: () => void }} props */
-function RunPane({ runId, isOperator, mayDecide, onDecided }) {
-  const run = useAnswer(`/sync-runs/${encodeURIComponent(runId)}`)
-  // Another person may decide while the pane is open.
-  useRuns(run.reload)
-  const decided = () => {
-    run.reload()
-    onDecided()
-  }
+/** @param {{ runId: string }} props */
+function RunPane({ runId }) {
+  const run = useAnswer(`/sync-runs/${encodeURIComponent(runId)}`, EVERY_MS)
   return html`<aside class="drawer" aria-label=${t.run(runId)}>
     <div class="row"><h2>${t.run(runId)}</h2><a class="close" href=${linkWithin('runs')}>${texts.close}</a></div>
     ${loaded(
@@ -104,12 +97,12 @@ function RunPane({ runId, isOperator, mayDecide, onDecided }) {
       <p><${Badge} level=${LEVELS[data.status] ?? 'idle'}>${data.list}: ${data.status}<//></p>
       ${data.reason && html`<p>${data.reason.text}</p>`}
       <dl>
-        <dt>${t.arrived}</dt><dd>${data.arrivedAt ? html`<${Clock} at=${data.arrivedAt} />` : texts.none}</dd>
-        <dt>${t.routesIn}</dt><dd>${data.fetched?.toLocaleString() ?? texts.none}</dd>
-        <dt>${t.size}</dt><dd>${data.bytes === null ? texts.none : t.kilobytes(data.bytes)}</dd>
-        ${data.resolution && html`<dt>${t.review}</dt><dd>${data.resolution.replaceAll('_', ' ')}</dd>`}
+        <dt>Arrived</dt><dd>${data.arrivedAt ? html`<${Clock} at=${data.arrivedAt} />` : texts.none}</dd>
+        <dt>Routes in the list</dt><dd>${data.fetched?.toLocaleString() ?? texts.none}</dd>
+        <dt>Size</dt><dd>${data.bytes === null ? texts.none : t.kilobytes(data.bytes)}</dd>
+        ${data.resolution && html`<dt>Review</dt><dd>${data.resolution.replaceAll('_', ' ')}</dd>`}
       </dl>
-      ${data.status === 'held' && isOperator && html`<${Review} runId=${runId} mayDecide=${mayDecide} onDecided=${decided} />`}
+      ${data.status === 'held' && caller.isOperator && html`<${Review} runId=${runId} />`}
       ${ACCEPTED.includes(data.status) && html`<${RunRoutes} key=${data.finishedAt} run=${data} />`}
     `,
     )}
@@ -138,7 +131,7 @@ function RunRoutes({ run: { runId, baseline, validAt, finishedAt, changes } }) {
   )
   const counts = Object.entries(changes)
   if (counts.length === 0) {
-    return html`<p class="muted">${baseline ? t.noRecords : t.noRoutes}</p>`
+    return html`<p class="muted">${baseline ? 'The history begins with this list.' : 'The run changed no route.'}</p>`
   }
   return loaded(
     found,
@@ -167,22 +160,20 @@ function RunMap({ items }) {
   return html`<${NetworkMap} kind="middle" added=${added} removed=${removed} label=${t.mapOf(added?.length ?? 0, removed?.length ?? 0)} />`
 }
 
-/** What is suspicious about a held list, what approving it would do, and the decision. @param {{ runId: string, mayDecide: boolean, onDecided: () => void }} props */
-function Review({ runId, mayDecide, onDecided }) {
+/** What is suspicious about a held list, what approving it would do, and the decision. @param {{ runId: string }} props */
+function Review({ runId }) {
   /** @type {`/held-runs/${string}`} */
   const path = `/held-runs/${encodeURIComponent(runId)}`
-  const review = useAnswer(path)
-  // A later list changes what approving would do.
-  useRuns(review.reload)
+  const review = useAnswer(path, EVERY_MS)
   return loaded(
     review,
     ({ run, plan, lastAcceptedAt, isLikelyReal }) => html`
     ${run.lists > 1 && html`<p>${t.agree(run.lists)} <${Clock} at=${run.since} />.</p>`}
-    ${run.rejectedAt && html`<p>${t.rejectedBefore} <${Clock} at=${run.rejectedAt} />.</p>`}
-    ${isLikelyReal && html`<p><${Badge} level="warn">${t.likelyReal}<//> <${Clock} at=${lastAcceptedAt} /></p>`}
+    ${run.rejectedAt && html`<p>An operator rejected a list that agrees with it: <${Clock} at=${run.rejectedAt} />.</p>`}
+    ${isLikelyReal && html`<p><${Badge} level="warn">Likely real: much changes since the last accepted list, of<//> <${Clock} at=${lastAcceptedAt} /></p>`}
     <${OtherHeld} run=${run} />
-    <h3>${t.ifApproved}</h3>
-    ${plan.verdict === null && html`<p>${t.notSuspicious}</p>`}
+    <h3>If it were approved now</h3>
+    ${plan.verdict === null && html`<p>The guard would not hold this list now.</p>`}
     <${Forecast} plan=${plan} />
     <${DifferenceMap} path=${path} forecast=${plan.forecast} />
     <div class="sides">
@@ -190,9 +181,9 @@ function Review({ runId, mayDecide, onDecided }) {
       <${Places} examples=${plan.examples} />
     </div>
     ${
-      mayDecide
-        ? html`<${Decide} runId=${runId} plan=${plan} onChanged=${review.reload} onDecided=${onDecided} />`
-        : html`<p class="help">${t.toDecide} <code>bin/farewatch runs approve ${runId}</code>, <code>bin/farewatch runs reject ${runId}</code></p>`
+      caller.scopes.includes('operate')
+        ? html`<${Decide} runId=${runId} plan=${plan} onMoved=${review.reload} />`
+        : html`<p class="help">An operator decides with one of these commands: <code>bin/farewatch runs approve ${runId}</code>, <code>bin/farewatch runs reject ${runId}</code></p>`
     }
   `,
   )
@@ -200,12 +191,11 @@ function Review({ runId, mayDecide, onDecided }) {
 
 /** The held list of the other kind is decided by itself, and availability is that of routes. @param {{ run: HeldRun }} props */
 function OtherHeld({ run }) {
-  const held = useAnswer('/held-runs')
-  useRuns(held.reload)
+  const held = useAnswer('/held-runs', EVERY_MS)
   const other = held.data?.items.find(({ list }) => list !== run.list)
   if (other === undefined) return null
   return html`<p><${Badge} level="warn">${t.otherHeld(other.list)} <a href=${linkTo('runs', other.runId)}>${t.run(other.runId)}</a>.
-    ${run.list === 'with-availability' && t.routesFirst}<//></p>`
+    ${run.list === 'with-availability' && 'Decide about the routes first.'}<//></p>`
 }
 
 /** @param {{ plan: PlanReport }} props */
@@ -214,19 +204,19 @@ function Forecast({ plan: { list, liveBefore, missing, forecast } }) {
   const moved =
     list === 'routes'
       ? [
-          [t.removed, forecast.removed],
-          [t.added, forecast.added],
+          ['removed', forecast.removed],
+          ['added', forecast.added],
         ]
       : [
-          [t.lost, forecast.lost],
-          [t.gained, forecast.gained],
+          ['not bookable any more', forecast.lost],
+          ['become bookable', forecast.gained],
         ]
   /** @type {[string, number][]} */
   const figures = [
-    [t.liveBefore, liveBefore],
+    ['live before', liveBefore],
     [t.missing, missing],
     ...moved,
-    [t.liveAfter, forecast.live],
+    ['live after', forecast.live],
   ]
   return html`<div class="figures">${figures.map(([label, n]) => html`<${Figure} label=${label}>${n.toLocaleString()}<//>`)}</div>`
 }
@@ -246,7 +236,7 @@ function DifferenceMap({ path, forecast }) {
   return html`
     ${difference.error && html`<${Failure} error=${difference.error} onRetry=${difference.reload} />`}
     <${NetworkMap} kind="middle" steady=${steady} added=${added} removed=${removed} label=${t.onMap(added.length, removed.length)} />
-    <${Legend} keys=${{ live: t.kept, added: texts.map.legend.added, removed: t.missing }} />`
+    <${Legend} keys=${{ live: 'stay', added: texts.map.legend.added, removed: t.missing }} />`
 }
 
 /** @param {HeldRunDifference | undefined} difference @param {Network | undefined} network */
@@ -261,7 +251,7 @@ function linesOf(difference, network) {
 /** @param {{ countries: { country: string, missing: number, live: number }[] }} props */
 function Countries({ countries }) {
   if (countries.length === 0) return null
-  return html`<section><h3>${t.where}</h3>
+  return html`<section><h3>Where the missing routes are</h3>
     <ul class="plain-list countries">${countries.map(
       ({ country, missing, live }) => html`<li>${t.inCountry(country, missing, live)}
         <${Meter} share=${missing / live} label=${texts.percent(missing / live)} /></li>`,
@@ -271,7 +261,7 @@ function Countries({ countries }) {
 /** @param {{ examples: PlanReport['examples'] }} props */
 function Places({ examples: { placesLost, placesChanged } }) {
   const named = (/** @type {Place} */ place) => `${nameOf(place)}, ${place.country}`
-  return html`<section><h3>${t.places}</h3>
+  return html`<section><h3>Places</h3>
     <p>${t.placesLost(placesLost.count)}</p>
     <ul class="plain-list">
       ${placesLost.places.map((place) => html`<li>${named(place)}</li>`)}
@@ -279,8 +269,8 @@ function Places({ examples: { placesLost, placesChanged } }) {
     </ul></section>`
 }
 
-/** @param {{ runId: string, plan: PlanReport, onChanged: () => void, onDecided: () => void }} props */
-function Decide({ runId, plan, onChanged, onDecided }) {
+/** @param {{ runId: string, plan: PlanReport, onMoved: () => Promise<void> }} props */
+function Decide({ runId, plan, onMoved }) {
   const [moved, setMoved] = useState(false)
   /** @type {`/held-runs/${string}`} */
   const path = `/held-runs/${encodeURIComponent(runId)}`
@@ -293,16 +283,15 @@ function Decide({ runId, plan, onChanged, onDecided }) {
     const fresh = await callApi(path)
     if (JSON.stringify(fresh.plan.forecast) !== JSON.stringify(plan.forecast)) {
       setMoved(true)
-      return onChanged()
+      return onMoved()
     }
     if (!confirm(question)) return
     await callApi(`${path}/${verb}`, { method: 'POST' })
-    onDecided()
   }
   return html`<div class="buttons">
-    <${Action} label=${t.approve} kind="primary" run=${() => decide('approve', askApprove(runId, plan))} />
-    <${Action} label=${t.reject} kind="danger" run=${() => decide('reject', t.askReject(runId))} />
-    ${moved && html`<p role="alert"><${Badge} level="warn">${t.moved}<//></p>`}
+    <${Action} label="Approve" kind="primary" run=${() => decide('approve', askApprove(runId, plan))} />
+    <${Action} label="Reject" kind="danger" run=${() => decide('reject', t.askReject(runId))} />
+    ${moved && html`<p role="alert"><${Badge} level="warn">The forecast has changed. Read it again before you decide.<//></p>`}
   </div>`
 }
 

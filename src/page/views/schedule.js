@@ -5,7 +5,7 @@ import { Card, Figure, html, loaded } from '../parts.js'
 import { textOf, texts } from '../texts.js'
 import { Age, durationText } from '../times.js'
 import { vocabulary } from '../vocabulary.js'
-import { Judged, warningsOfList } from '../warnings.js'
+import { warningsAbout, warningsOfList } from '../warnings.js'
 import { FareSearch, OperatorFare } from './fare.js'
 
 const t = texts.schedule
@@ -34,24 +34,29 @@ function Schedule() {
 
 /** Where the calls of the last hour went, in three divisions. @param {{ calls: BudgetCalls }} props */
 function Calls({ calls: { byLane, byReseller, byPriority } }) {
-  const { noReseller, noPriority } = texts.schedule
   const divisions = [
     {
-      title: t.byLane,
+      title: 'By lane',
       series: named(byLane, ({ lane }) => textOf(vocabulary.checks, lane)),
     },
-    { title: t.byReseller, series: named(byReseller, ({ reseller }) => reseller ?? noReseller) },
-    { title: t.byPriority, series: named(byPriority, ({ priority }) => priority ?? noPriority) },
+    {
+      title: 'By reseller',
+      series: named(byReseller, ({ reseller }) => reseller ?? 'no reseller'),
+    },
+    {
+      title: 'By priority',
+      series: named(byPriority, ({ priority }) => priority ?? 'no priority'),
+    },
   ]
   const some = byLane.some(({ calls }) => Math.max(...calls) > 0)
-  return html`<section class="panel"><h2>${t.calls}</h2>
+  return html`<section class="panel"><h2>Where the calls of the last hour went</h2>
     ${
       some
         ? html`<div class="sides">${divisions.map(
             ({ title, series }) =>
               html`<section><h3>${title}</h3><${UseTable} uses=${usesOf(series)} /></section>`,
           )}</div>`
-        : html`<p class="muted">${t.noCalls}</p>`
+        : html`<p class="muted">No call was counted in the last hour.</p>`
     }
   </section>`
 }
@@ -63,12 +68,11 @@ function named(series, nameOf) {
 
 /** @param {{ list: Status['lists'][number], status: Status }} props */
 function List({ list, status }) {
-  const [warning] = warningsOfList(status, list.list)
-  const sentence = warning?.text ?? html`${t.listNext} <${Age} at=${list.nextDueAt} />.`
-  return html`<${Card} title=${t.list(list.list)} level=${warning?.level ?? 'good'} sentence=${sentence}>
+  const sentence = html`It is fetched again <${Age} at=${list.nextDueAt} />.`
+  return html`<${Card} title=${t.list(list.list)} level="good" warnings=${warningsOfList(status, list.list)} sentence=${sentence}>
     <div class="figures">
-      <${Figure} label=${t.accepted}><${Age} at=${list.lastSuccessAt} none=${texts.never} /><//>
-      <${Figure} label=${t.tried}><${Age} at=${list.lastAttemptAt} none=${texts.never} /><//>
+      <${Figure} label="last accepted"><${Age} at=${list.lastSuccessAt} none=${texts.never} /><//>
+      <${Figure} label="last tried"><${Age} at=${list.lastAttemptAt} none=${texts.never} /><//>
     </div><//>`
 }
 
@@ -76,10 +80,10 @@ function List({ list, status }) {
 function Budget({ status, budget: { requestsPerSecond, used } }) {
   const { fares } = status.beliefs
   const sentence = t.budgetFor(requestsPerSecond, texts.count(fares, 'fare'))
-  return html`<${Judged} status=${status} about=${['budget', 'upstream']} title=${t.budget} sentence=${sentence}>
+  return html`<${Card} warnings=${warningsAbout(status, 'budget', 'upstream')} level="good" title="The budget" sentence=${sentence}>
     <div class="figures">
-      <${Figure} label=${t.used}>${texts.percent(used)}<//>
-      <${Figure} label=${t.round}>${durationText(fares / requestsPerSecond)}<//>
+      <${Figure} label="used in the last minute">${texts.percent(used)}<//>
+      <${Figure} label="time to check all fares once">${durationText(fares / requestsPerSecond)}<//>
     </div>
   <//>`
 }

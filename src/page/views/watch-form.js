@@ -4,7 +4,7 @@
 import { useState } from 'preact/hooks'
 import { subjectOf } from '../describe.js'
 import { typed, useAnswer, useResource } from '../hooks.js'
-import { Badge, FaultList, Form, html } from '../parts.js'
+import { Badge, FaultList, Field, Form, html, Select } from '../parts.js'
 import { callApi, ProblemError } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { fieldOf, termOf, vocabulary } from '../vocabulary.js'
@@ -12,14 +12,15 @@ import { fieldOf, termOf, vocabulary } from '../vocabulary.js'
 const t = texts.form
 
 /**
- * @typedef {import('../vocabulary.js').Field} Field
+ * @typedef {import('../vocabulary.js').Field} Described
+ * @typedef {(values: Record<string, string>) => (event: { currentTarget: HTMLButtonElement }) => void} Pick fills fields in
  * @typedef {`/watch-lists/${string}/watches/${string}`} WatchPath
  */
 
 /** The inputs of the values of JSON schemas. @type {Record<string, string>} */
 const TYPES = { string: 'text', integer: 'number', date: 'date' }
-/** An empty value is no. */
-const YES_OR_NO = ['', 'true']
+/** An empty value is no. @type {[string, string][]} */
+const YES_OR_NO = Object.entries(t.choices)
 
 /**
  * Adds a watch, or edits one. Doubts about a new one are shown before it is saved.
@@ -27,14 +28,9 @@ const YES_OR_NO = ['', 'true']
  */
 export function WatchForm({ list, watch, path, onEnd }) {
   const [before] = useState(valuesOf(watch))
-  const [values, setValues] = useState(before)
   const [doubts, setDoubts] = useState(/** @type {SavedWatches['warnings']} */ ([]))
-  const put = (/** @type {Record<string, string>} */ given) => {
-    setDoubts([])
-    setValues((last) => ({ ...last, ...given }))
-  }
-  const set = (/** @type {string} */ name) => typed((value) => put({ [name]: value }))
-  const save = async () => {
+  const clear = () => setDoubts([])
+  const save = async (/** @type {Record<string, string>} */ values) => {
     if (path !== undefined) await change(path, [before, values])
     else if (doubts.length === 0) {
       const { warnings } = await add(list, values, true)
@@ -42,46 +38,51 @@ export function WatchForm({ list, watch, path, onEnd }) {
       if (warnings.length > 0) return
     }
     if (watch === undefined) await add(list, values, false)
-    await onEnd(watch?.reference ?? values.reference?.trim())
+    onEnd(watch?.reference ?? values.reference)
   }
-  const field = (/** @type {string} */ name, required = false, hint = required ? '' : t.optional) =>
-    html`<label>${textOf(texts.form, name)}<input required=${required} placeholder=${hint} value=${values[name]} onInput=${set(name)} /></label>`
-  /** @param {Field} of @param {{ placeholder?: string }} [given] */
-  const input = ({ column, label, schema }, given = {}) => {
-    const choices = schema.type === 'boolean' ? YES_OR_NO : schema.enum
+  /** @type {Pick} */
+  const pick = (values) => (event) => {
+    clear()
+    for (const [name, value] of Object.entries(values)) {
+      const field = event.currentTarget.form?.elements.namedItem(name)
+      Object.assign(field ?? {}, { value })
+    }
+  }
+  const field = (/** @type {string} */ name, given = {}) =>
+    html`<${Field} label=${textOf(t, name)} name=${name} defaultValue=${before[name]} ...${given} />`
+  const input = (/** @type {Described} */ { column, label, schema }, given = {}) => {
+    const choices = schema.type === 'boolean' ? YES_OR_NO : schema.enum?.map((one) => [one, one])
     return choices
-      ? html`<label>${label}<select value=${values[column]} onChange=${set(column)}>
-          ${choices.map((value) => html`<option value=${value}>${textOf(t.choices, value)}</option>`)}</select></label>`
-      : html`<label>${label}<input type=${TYPES[schema.format ?? schema.type]} min=${schema.minimum} max=${schema.maximum}
-          value=${values[column]} onInput=${set(column)} ...${given} /></label>`
+      ? html`<${Select} label=${label} name=${column} value=${before[column]} options=${choices} />`
+      : html`<${Field} label=${label} name=${column} type=${TYPES[schema.format ?? schema.type]} min=${schema.minimum} max=${schema.maximum} defaultValue=${before[column]} ...${given} />`
   }
-  const verb = watch !== undefined ? texts.save : doubts.length > 0 ? t.addAll : t.add
-  return html`<${Form} kind="watch-form" label=${verb} send=${save} more=${html`<button type="button" onClick=${() => onEnd()}>${texts.cancel}</button>`}>
-    ${watch === undefined && html`<${FlightToTry} onPick=${put} /><${FlightPicker} onPick=${put} />`}
-    ${watch === undefined && field('reference', true, t.referenceHint)}
-    ${field('flightId', !values.departure, '')}
-    ${field('returnFlightId')}
-    <p class="help">${t.flightHelp}</p>
-    <fieldset><legend>${t.terms}</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
-    ${vocabulary.settings.map((setting) => input(setting, { placeholder: setting.hint || t.optional }))}
-    ${watch !== undefined && html`<p class="help">${t.restart}</p>`}
-    ${doubts.length > 0 && html`<div role="alert"><${Badge} level="warn">${t.doubts}<//><${FaultList} faults=${doubts} /></div>`}
+  const verb = watch !== undefined ? texts.save : doubts.length > 0 ? 'Add it all the same' : t.add
+  return html`<${Form} kind="watch-form" label=${verb} send=${save} onType=${clear} more=${html`<button type="button" onClick=${() => onEnd()}>Cancel</button>`}>
+    ${watch === undefined && html`<${FlightToTry} pick=${pick} /><${FlightPicker} pick=${pick} />${field('reference', { required: true, placeholder: 'your name for the watch' })}`}
+    ${field('flightId')} ${field('returnFlightId', { placeholder: t.optional })}
+    <p class="help">A flight id is the number under which the upstream’s search shows a flight.</p>
+    <fieldset><legend>For whom</legend>${vocabulary.terms.map((term) => input(term))}</fieldset>
+    <details open=${watch !== undefined}><summary>More: prices to be notified of, how often to check, a route instead of a flight</summary><div class="watch-form">
+      ${vocabulary.settings.map((setting) => input(setting, { placeholder: setting.hint || t.optional }))}
+    </div></details>
+    ${watch !== undefined && html`<p class="help">Another flight or other passengers: the watch begins again.</p>`}
+    ${doubts.length > 0 && html`<div role="alert"><${Badge} level="warn">Is the flight right? It can be added all the same.<//><${FaultList} faults=${doubts} /></div>`}
   <//>`
 }
 
-/** A flight of the sandbox, where that is the upstream. @param {{ onPick: (values: Record<string, string>) => void }} props */
-function FlightToTry({ onPick }) {
+/** A flight of the sandbox, where that is the upstream. @param {{ pick: Pick }} props */
+function FlightToTry({ pick }) {
   const status = useAnswer('/status')
   const flightId = status.data?.demo?.flightId
   if (!flightId) return null
   const reference = t.tryReference(flightId)
-  return html`<p class="row">${t.tryFlight(flightId)} <button type="button" onClick=${() => onPick({ flightId, reference })}>${t.tryThis}</button></p>`
+  return html`<p class="row">${t.tryFlight(flightId)} <button type="button" onClick=${pick({ flightId, reference })}>Try this one</button></p>`
 }
 
 const PICKED = 6
 
-/** Finds a flight that your watches have shown, by its places, airline or day. @param {{ onPick: (values: Record<string, string>) => void }} props */
-function FlightPicker({ onPick }) {
+/** Finds a flight that your watches have shown, by its places, airline or day. @param {{ pick: Pick }} props */
+function FlightPicker({ pick }) {
   const known = useResource((signal) => callApi('/watch-state', { signal }).then(flightsOf), [])
   const [text, setText] = useState('')
   const words = text.toLowerCase().split(/\s+/)
@@ -89,13 +90,13 @@ function FlightPicker({ onPick }) {
     words.every((word) => search.includes(word)),
   )
   if (known.data?.length === 0) return null
-  return html`<fieldset class="picker"><legend>${t.known}</legend>
-    <label>${t.find} <input type="search" value=${text} placeholder=${t.findHint} onInput=${typed(setText)} /></label>
+  return html`<fieldset class="picker"><legend>A flight that you know already</legend>
+    <${Field} label="Find" type="search" value=${text} placeholder="PMI, Barcelona, 2027-01-08" onInput=${typed(setText)} />
     <ul class="plain-list">${found
       .slice(0, PICKED)
       .map(
         ({ flightId, title, detail, reference }) =>
-          html`<li><button type="button" onClick=${() => onPick({ flightId, reference })}><strong>${title}</strong> <span class="muted">${detail}</span></button></li>`,
+          html`<li><button type="button" onClick=${pick({ flightId, reference })}><strong>${title}</strong> <span class="muted">${detail}</span></button></li>`,
       )}</ul>
     ${known.data && html`<p class="muted small" role="status">${t.found(found.length)}</p>`}
   </fieldset>`
@@ -132,7 +133,7 @@ function valuesOf(watch) {
 
 /** The watch as the API takes it. An empty value clears its setting. @param {Record<string, string>} values */
 function settingsOf(values) {
-  const [flightId, returnFlightId] = [values.flightId?.trim(), values.returnFlightId?.trim()]
+  const { flightId, returnFlightId } = values
   /** @type {Record<string, unknown>} */
   const watch = { flightId: flightId || null, returnFlightId: returnFlightId || null }
   // A watch of a route has no passengers.
@@ -140,7 +141,7 @@ function settingsOf(values) {
   for (const { column, pointer, schema } of fields) {
     const [, ...path] = pointer.split('/')
     const last = path.pop() ?? ''
-    const text = values[column]?.trim() ?? ''
+    const text = values[column] ?? ''
     if (text === '') {
       watch[path[0] ?? last] ??= null
       continue
@@ -157,13 +158,14 @@ function settingsOf(values) {
 
 /** Refuses a reference that exists: its watch would be replaced. @param {string} list @param {Record<string, string>} values @param {boolean} dryRun */
 async function add(list, values, dryRun) {
-  const reference = values.reference?.trim() ?? ''
+  const { reference } = values
   const body = { watches: [{ reference, ...settingsOf(values) }] }
   const answer = await callApi(
     `/watch-lists/${encodeURIComponent(list)}/watches?createList=true&dryRun=${dryRun}`,
     { method: 'POST', body },
   )
-  if (dryRun && answer.added === 0) throw new ProblemError(409, { detail: t.exists })
+  if (dryRun && answer.added === 0)
+    throw new ProblemError(409, { detail: 'The list has this reference already.' })
   return answer
 }
 

@@ -1,9 +1,9 @@
 /**
  * @import { StripInterval, Watch, WatchList, WatchStrip } from '../api-types.ts'
  * @import { Subject } from '../describe.js'
- * @import { Caller } from '../session.js'
  */
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Lines, rangeOf, sampled } from '../chart.js'
 import { hiddenText, priceText, stateLevel, stateName, subjectOf } from '../describe.js'
 import {
   linkTo,
@@ -15,9 +15,8 @@ import {
   useResource,
   useSize,
 } from '../hooks.js'
-import { useBursts } from '../live.js'
-import { Action, Badge, Empty, html, loaded, Once, Select } from '../parts.js'
-import { callApi, readAll } from '../session.js'
+import { Action, Badge, Empty, Field, html, loaded, Once, Select } from '../parts.js'
+import { callApi, mayChange, readAll } from '../session.js'
 import { textOf, texts } from '../texts.js'
 import { Age, Clock, clockText } from '../times.js'
 import { termsText, vocabulary } from '../vocabulary.js'
@@ -34,21 +33,13 @@ const NARROW_WIDTH = 560
 const STRIP_DAYS = 3
 /** Rows that stay in view this long are read. */
 const IN_VIEW_MS = 100
-/** Records that come within this time are shown together. */
-const BURST_MS = 1_000
 
-/** A reseller's lists, the watches of one of them, and one watch. @param {{ caller: Caller, path: string[] }} props */
-export function WatchesView({ caller, path: [name, reference] }) {
+/** A reseller's lists, the watches of one of them, and one watch. @param {{ path: string[] }} props */
+export function WatchesView({ path: [name, reference] }) {
   const lists = useResource(() => readAll('/watch-lists'), [])
   const [adding, setAdding] = useState(false)
-  const canWatch = caller.scopes.includes('watch')
-  const show = (/** @type {string[]} */ ...at) => {
-    setAdding(false)
-    lists.reload()
-    location.hash = linkTo('watches', ...at)
-  }
   if (name !== undefined && reference !== undefined) {
-    return html`<${WatchDetails} key=${`${name} ${reference}`} list=${name} reference=${reference} canWatch=${canWatch} />`
+    return html`<${WatchDetails} key=${`${name} ${reference}`} list=${name} reference=${reference} />`
   }
   return loaded(lists, (items) => {
     const current = name ?? items[0]?.name
@@ -57,18 +48,21 @@ export function WatchesView({ caller, path: [name, reference] }) {
       <${ListNav} lists=${items} current=${current} />
       <aside>
         ${
-          canWatch &&
+          mayChange() &&
           html`<button type="button" class="add primary" aria-label=${texts.form.add} onClick=${() => setAdding(true)}>+ <span>${texts.form.add}</span></button>
-        <${ImportPanel} current=${current} onImported=${show} />`
+        <${ImportPanel} key=${list} list=${list} />`
         }
       </aside>
       ${
         adding
           ? html`<section class="pane" aria-label=${texts.form.add}><div class="panel"><${WatchForm} list=${list}
-              onEnd=${(/** @type {string | undefined} */ added) => (added === undefined ? setAdding(false) : show(list, added))} /></div></section>`
+              onEnd=${(/** @type {string | undefined} */ added) => {
+                setAdding(false)
+                if (added !== undefined) location.hash = linkTo('watches', list, added)
+              }} /></div></section>`
           : current === undefined
             ? html`<${Empty} texts=${t.empty} />`
-            : html`<${ListPane} key=${`${current} ${items.find((one) => one.name === current)?.watches}`} name=${current} />`
+            : html`<${ListPane} key=${current} name=${current} />`
       }
     </div>`
   })
@@ -87,19 +81,17 @@ function ListNav({ lists, current }) {
 
 /** @param {{ name: string }} props */
 function ListPane({ name }) {
-  const [query, setQuery] = useQuery()
-  const filters = filtersOf(query).toString()
-  const state = useAnswer(`/watch-state?list=${encodeURIComponent(name)}&${filters}`, 60_000)
-  useBursts(state.reload, BURST_MS)
-  const [text, setText] = useState('')
+  const [query] = useQuery()
+  const state = useAnswer(
+    `/watch-state?list=${encodeURIComponent(name)}&${filtersOf(query)}`,
+    60_000,
+  )
   return html`<section class="pane">
-    <${WatchFilters} query=${query} onQuery=${setQuery} text=${text} onText=${setText} />
+    <${WatchFilters} />
     ${loaded(
       state,
-      ({ watches, takenAt }) => html`
-    <${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} text=${text} isFiltered=${filters !== ''}
-      sort=${query.get('sort') ?? ''} onSort=${(/** @type {string} */ sort) => setQuery({ sort })} />
-  `,
+      ({ watches, takenAt }) =>
+        html`<${WatchTable} list=${name} watches=${watches} takenAt=${takenAt} />`,
     )}</section>`
 }
 
@@ -124,40 +116,40 @@ function sorted(rows, sort) {
   return rows.toSorted((a, b) => sign * compare(keyOf(a), keyOf(b)))
 }
 
-/** @param {{ list: string, watches: readonly Watch[], takenAt: string, text: string, isFiltered: boolean, sort: string, onSort: (sort: string) => void }} props */
-function WatchTable({ list, watches, takenAt, text, isFiltered, sort, onSort }) {
+/** @param {{ list: string, watches: readonly Watch[], takenAt: string }} props */
+function WatchTable({ list, watches, takenAt }) {
   const now = useNow(30_000)
+  const [query] = useQuery()
+  const { sort = '', text = '' } = query
+  const wanted = text.trim().toLowerCase()
   const [inView, setInView] = useState('')
   const strips = useStrips(list, inView, takenAt)
   const rows = useMemo(() => sorted(rowsOf(watches), sort), [watches, sort])
-  const start = useMemo(() => startOf(strips, now), [strips, now])
-  const wanted = text.trim().toLowerCase()
-  const found = useMemo(
-    () => (wanted === '' ? rows : rows.filter(({ search }) => search.includes(wanted))),
-    [rows, wanted],
-  )
-  const isAll = wanted === '' && !isFiltered
+  const start = startOf(strips, now)
+  const found = useMemo(() => rows.filter(({ search }) => search.includes(wanted)), [rows, wanted])
+  const isAll = wanted === '' && filtersOf(query).size === 0
   const rowHeight = innerWidth <= NARROW_WIDTH ? NARROW_ROW_HEIGHT : ROW_HEIGHT
   return html`
     <p class="muted count" role="status">${texts.count(found.length, 'watch', 'watches')}</p>
     ${
       found.length === 0
         ? html`<${Empty} texts=${isAll ? t.emptyList : t.noMatch} />`
-        : html`<div class="table"><${Head} sort=${sort} onSort=${onSort} />
-        <${VirtualList} items=${found} rowHeight=${rowHeight} label=${t.label}
+        : html`<div class="table"><${Head} />
+        <${VirtualList} items=${found} rowHeight=${rowHeight} label="Watches"
           onVisible=${(/** @type {Row[]} */ some) => setInView(some.map(({ watch }) => watch.watchId).join(','))}
           render=${(/** @type {Row} */ row) => html`<${WatchRow} list=${list} row=${row} now=${now} strip=${strips.get(row.watch.watchId)} start=${start} />`} /></div>`
     }`
 }
 
-/** Sorts by a column, and the other way round if it is pressed again. @param {{ sort: string, onSort: (sort: string) => void }} props */
-function Head({ sort, onSort }) {
-  return html`<div class="watch head" role="group" aria-label=${t.sortBy}>${Object.entries(
+/** Sorts by a column, and the other way round if it is pressed again. */
+function Head() {
+  const [{ sort }, setQuery] = useQuery()
+  return html`<div class="watch head" role="group" aria-label="Sort by">${Object.entries(
     t.columns,
   ).map(([name, text]) => {
     if (COLUMNS[name] === undefined) return html`<span class=${name}>${text}</span>`
     const arrow = sort === name ? ' ↑' : sort === `-${name}` ? ' ↓' : ''
-    return html`<button type="button" class="plain ${name}" aria-pressed=${arrow !== ''} onClick=${() => onSort(sort === name ? `-${name}` : name)}>${text}${arrow}</button>`
+    return html`<button type="button" class="plain ${name}" aria-pressed=${arrow !== ''} onClick=${() => setQuery({ sort: sort === name ? `-${name}` : name })}>${text}${arrow}</button>`
   })}</div>`
 }
 
@@ -182,7 +174,7 @@ function WatchRow({ list, row: { watch, subject, terms }, strip, start, now }) {
     <span class="price">${priceText(belief.price) ?? (was ? html`<span class="muted">${texts.was(was)}</span>` : texts.none)}</span>
     <span class="trend">${strip !== undefined && html`<${Spark} intervals=${strip.intervals} start=${start} now=${now} />`}</span>
     <${WatchState} watch=${watch} />
-    <span class="muted checked">${watch.route === null && html`<${Age} at=${lastGoodCheckAt} none=${texts.never} />`}${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>${t.next} <${Age} at=${next.notBefore} past=${t.due} /></span>`}</span>
+    <span class="muted checked">${watch.route === null && html`<${Age} at=${lastGoodCheckAt} none=${texts.never} />`}${next && html`<br /><span class="next" title=${textOf(vocabulary.checks, next.why)}>next <${Age} at=${next.notBefore} past="due" /></span>`}</span>
   </a>`
 }
 
@@ -193,18 +185,18 @@ function WatchRow({ list, row: { watch, subject, terms }, strip, start, now }) {
  * @param {string} takenAt
  */
 function useStrips(list, watchIds, takenAt) {
-  const [strips, setStrips] = useState(/** @type {Map<string, WatchStrip>} */ (new Map()))
-  const read = async () => {
-    const given = new URLSearchParams({ days: String(STRIP_DAYS), limit: '200', watchIds })
-    const { items } = await callApi(`/watch-lists/${encodeURIComponent(list)}/strips?${given}`)
-    const found = items.map((strip) => /** @type {const} */ ([strip.watchId, strip]))
-    setStrips((last) => new Map([...last, ...found]))
-  }
-  useEffect(() => {
-    const timer = setTimeout(() => watchIds && read().catch(() => undefined), IN_VIEW_MS)
-    return () => clearTimeout(timer)
-  }, [watchIds, takenAt])
-  return strips
+  const strips = useRef(/** @type {Map<string, WatchStrip>} */ (new Map()))
+  useResource(
+    async (signal) => {
+      await new Promise((resolve) => setTimeout(resolve, IN_VIEW_MS))
+      if (signal.aborted || watchIds === '') return
+      const given = new URLSearchParams({ days: String(STRIP_DAYS), limit: '200', watchIds })
+      const { items } = await callApi(`/watch-lists/${encodeURIComponent(list)}/strips?${given}`)
+      for (const strip of items) strips.current.set(strip.watchId, strip)
+    },
+    [watchIds, takenAt],
+  )
+  return strips.current
 }
 
 /**
@@ -224,100 +216,81 @@ const FILTERS = ['state', 'status', 'place', 'departsFrom', 'departsTo']
 const STATES = ['bookable', 'not_bookable', 'unknown']
 const STATUSES = ['new', 'stale', 'expired', 'paused']
 
-/** The filters among what an address has. @param {URLSearchParams} query */
+/** The filters among what an address has. @param {Record<string, string>} query */
 function filtersOf(query) {
-  return new URLSearchParams([...query].filter(([name]) => FILTERS.includes(name)))
+  return new URLSearchParams(Object.entries(query).filter(([name]) => FILTERS.includes(name)))
 }
 
-/**
- * Chooses watches by text, state, place and day of departure.
- * @param {{ query: URLSearchParams, onQuery: (given: Record<string, string>) => void, text: string, onText: (text: string) => void }} props
- */
-function WatchFilters({ query, onQuery, text, onText }) {
+/** Chooses watches by text, state, place and day of departure. */
+function WatchFilters() {
+  const [query, setQuery] = useQuery()
+  const [round, setRound] = useState(0)
   const set = filtersOf(query).size
-  const clear = () => onQuery(Object.fromEntries(FILTERS.map((name) => [name, ''])))
-  const day = (/** @type {string} */ name, /** @type {string} */ label) =>
-    html`<label>${label} <input type="date" value=${query.get(name) ?? ''} onChange=${typed((value) => onQuery({ [name]: value }))} /></label>`
+  const clear = () => {
+    setQuery(Object.fromEntries(FILTERS.map((name) => [name, ''])))
+    setRound(round + 1)
+  }
+  const filter = (
+    /** @type {'place' | 'departsFrom' | 'departsTo'} */ name,
+    /** @type {object} */ more,
+  ) =>
+    html`<${Field} label=${t[name]} defaultValue=${query[name] ?? ''} ...${more} onChange=${typed((value) => setQuery({ [name]: value.trim() }))} />`
   return html`<div class="toolbar">
-    <label>${texts.search} <input type="search" value=${text} placeholder=${t.searchHint}
-      onInput=${typed(onText)} /></label>
+    <${Field} label=${texts.search} type="search" value=${query.text ?? ''} placeholder="place, airline, reference" onInput=${typed((text) => setQuery({ text }))} />
     <details class="filters" open=${set > 0}><summary>${t.filters(set)}</summary>
-      <div class="toolbar">
-        <${StateFilter} query=${query} onQuery=${onQuery} />
-        <${PlaceFilter} place=${query.get('place') ?? ''} onQuery=${onQuery} />
-        ${day('departsFrom', t.departsFrom)} ${day('departsTo', t.departsTo)}
-        ${set > 0 && html`<button type="button" class="plain" onClick=${clear}>${t.clear}</button>`}
+      <div class="toolbar" key=${round}>
+        <${StateFilter} />
+        ${filter('place', { placeholder: 'PMI or Palma', maxlength: 100 })}
+        ${filter('departsFrom', { type: 'date' })} ${filter('departsTo', { type: 'date' })}
+        ${set > 0 && html`<button type="button" class="plain" onClick=${clear}>Clear the filters</button>`}
       </div>
     </details>
   </div>`
 }
 
-/** What is typed stays while the view is drawn again. @param {{ place: string, onQuery: (given: Record<string, string>) => void }} props */
-function PlaceFilter({ place, onQuery }) {
-  const [text, setText] = useState(place)
-  useEffect(() => setText(place), [place])
-  return html`<label>${t.place} <input value=${text} placeholder=${t.placeHint} maxlength="100"
-    onInput=${typed(setText)}
-    onChange=${typed((value) => onQuery({ place: value.trim() }))} /></label>`
-}
-
-/** @param {{ query: URLSearchParams, onQuery: (given: Record<string, string>) => void }} props */
-function StateFilter({ query, onQuery }) {
-  const chosen = query.get('state') ?? query.get('status') ?? ''
+function StateFilter() {
+  const [query, setQuery] = useQuery()
+  const chosen = query.state ?? query.status ?? ''
   const choose = (/** @type {string} */ value) => {
     const isState = STATES.includes(value)
-    onQuery({ state: isState ? value : '', status: isState ? '' : value })
+    setQuery({ state: isState ? value : '', status: isState ? '' : value })
   }
   const named = (/** @type {object} */ known) => (/** @type {string} */ name) => [
     name,
     textOf(known, name),
   ]
   const options = [
-    ['', t.anyState],
+    ['', 'any'],
     ...STATES.map(named(vocabulary.states)),
     ...STATUSES.map(named(vocabulary.statuses)),
   ]
-  return html`<${Select} label=${t.state} value=${chosen} onChoose=${choose} options=${options} />`
+  return html`<${Select} label="State" value=${chosen} onChoose=${choose} options=${options} />`
 }
 
-const HEIGHT = 24
+const SPARK = { steps: 100, width: 100, height: 24, top: 4 }
 
 /**
- * The prices of a watch in the last days as a line of steps between its lowest and its highest price. A time in which it
- * could not be booked is a gap above a bar.
+ * The prices of a watch in the last days, between its lowest and its highest. A time in which it could not be booked is a
+ * line at the bottom.
  * @param {{ intervals: readonly StripInterval[], start: number, now: number }} props
  */
 function Spark({ intervals, start, now }) {
-  const x = (/** @type {string | null} */ at) =>
-    at === null ? 100 : Math.min(100, Math.max(0, ((Date.parse(at) - start) / (now - start)) * 100))
-  const amounts = intervals.flatMap(({ price }) => (price ? [Number(price.amount)] : []))
-  const low = Math.min(...amounts)
-  const span = Math.max(...amounts) - low
-  const y = (/** @type {number} */ amount) =>
-    span === 0 ? HEIGHT / 2 : HEIGHT - 4 - ((amount - low) / span) * (HEIGHT - 7)
-  let before = false
-  const path = intervals.map(({ validFrom, validTo, price }) => {
-    const step = price
-      ? `${before ? 'L' : 'M'}${x(validFrom)} ${y(Number(price.amount))}H${x(validTo)}`
-      : ''
-    before = step !== ''
-    return step
-  })
+  const steps = sampled(intervals, { since: start, until: now, steps: SPARK.steps })
+  const prices = steps.map((at) => (at?.price ? Number(at.price.amount) : null))
+  const scale = { ...SPARK, ...rangeOf(prices) }
+  const gone = steps.map((at) => (at?.state === 'not_bookable' ? scale.low : null))
+  const series = [
+    { name: '', tone: 'first', values: prices },
+    { name: '', tone: 'bad', values: gone },
+  ]
   const summary = intervals
     .map(
       ({ validFrom, state, price }) =>
         `${clockText(validFrom)}: ${priceText(price) ?? stateName(state)}`,
     )
     .join('; ')
-  return html`<svg class="spark" viewBox="0 0 100 ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label=${summary || texts.lists.sparkUnknown}>
-    <title>${summary}</title>
-    ${intervals.map(
-      ({ validFrom, validTo, state }) =>
-        state === 'not_bookable' &&
-        html`<rect x=${x(validFrom)} y=${HEIGHT - 3} width=${Math.max(1, x(validTo) - x(validFrom))} height="3" />`,
-    )}
-    <path d=${path.join('')} />
-  </svg>`
+  return html`<svg class="spark" viewBox="0 0 100 24" preserveAspectRatio="none" role="img" aria-label=${summary || 'nothing is known yet'}>
+    <title>${summary}</title><${Lines} series=${series} scale=${scale} /></svg>`
 }
 
 const OVERSCAN = 8
@@ -353,9 +326,9 @@ const SHOWN_RECORDS = 50
 
 /**
  * One watch: its belief, its next check, its prices, its records, and what was believed before.
- * @param {{ list: string, reference: string, canWatch: boolean }} props
+ * @param {{ list: string, reference: string }} props
  */
-function WatchDetails({ list, reference, canWatch }) {
+function WatchDetails({ list, reference }) {
   /** @type {import('./watch-form.js').WatchPath} */
   const path = `/watch-lists/${encodeURIComponent(list)}/watches/${encodeURIComponent(reference)}`
   const found = useResource(
@@ -375,10 +348,9 @@ function WatchDetails({ list, reference, canWatch }) {
     ${loaded(
       found,
       ({ watch, timeline, changes }) => html`
-      <${FarePage} fare=${watch} belief=${watch.belief} timeline=${timeline} changes=${changes} canWatch=${canWatch} title=${reference}
+      <${FarePage} fare=${watch} belief=${watch.belief} timeline=${timeline} changes=${changes} title=${reference}
         state=${html`<${WatchState} watch=${watch} />`}>
-        ${canWatch && html`<${Buttons} list=${list} path=${path} watch=${watch} onChanged=${found.reloaded} />`}
-        ${canWatch && !watch.route && html`<${Links} path=${`${path}/links`} />`}
+        ${mayChange() && html`<${Buttons} list=${list} path=${path} watch=${watch} />${!watch.route && html`<${Links} path=${`${path}/links`} />`}`}
       <//>
     `,
     )}
@@ -389,30 +361,27 @@ function WatchDetails({ list, reference, canWatch }) {
 function Links({ path }) {
   const open = useAnswer(path)
   const [made, setMade] = useState('')
-  const t = texts.links
   const make = async () => {
     const { url, path: address } = await callApi(path, { method: 'POST', body: {} })
     setMade(url ?? `${location.origin}${address}`)
-    open.reload()
   }
   const revoke = async () => {
     await callApi(path, { method: 'DELETE' })
     setMade('')
-    open.reload()
   }
   return loaded(
     open,
     ({ items }) => html`<div class="buttons">
-    <${Action} label=${t.make} run=${make} />
+    <${Action} label="Make a link for a customer" run=${make} />
     ${
       items.length > 0 &&
-      html`<span class="muted">${t.open(items.length)} <${Clock} at=${items.at(-1)?.expiresAt} /></span>
-      <${Action} label=${t.revoke} kind="danger" run=${revoke} />`
+      html`<span class="muted">${texts.links.open(items.length)} <${Clock} at=${items.at(-1)?.expiresAt} /></span>
+      <${Action} label="Revoke" kind="danger" run=${revoke} />`
     }
   </div>
   ${
     made &&
-    html`<${Once} value=${made}>${t.made} <a href=${made} target="_blank" rel="noreferrer">${made}</a><//>`
+    html`<${Once} value=${made}>Anyone with this link sees the watch for seven days. It is shown only now: <a href=${made} target="_blank" rel="noreferrer">${made}</a><//>`
   }`,
   )
 }
@@ -433,30 +402,23 @@ function WatchState({ watch }) {
     ${hiddenReason ? hiddenText(watch) : hasState ? stateName(belief.state) : textOf(vocabulary.statuses, status)}<//>`
 }
 
-/** @param {{ list: string, path: import('./watch-form.js').WatchPath, watch: Watch, onChanged: () => Promise<void> }} props */
-function Buttons({ list, path, watch, onChanged }) {
+/** @param {{ list: string, path: import('./watch-form.js').WatchPath, watch: Watch }} props */
+function Buttons({ list, path, watch }) {
   const [editing, setEditing] = useState(false)
   const verb = watch.pausedAt === null && watch.status !== 'expired' ? 'pause' : 'resume'
-  const toggle = async () => {
-    const body = { references: [watch.reference] }
-    await callApi(`/watch-lists/${encodeURIComponent(list)}/${verb}`, { method: 'POST', body })
-    await onChanged()
-  }
+  const body = { references: [watch.reference] }
+  const toggle = () =>
+    callApi(`/watch-lists/${encodeURIComponent(list)}/${verb}`, { method: 'POST', body })
   const remove = async () => {
     await callApi(path, { method: 'DELETE' })
     location.hash = linkTo('watches', list)
   }
   if (editing) {
-    return html`<${WatchForm} list=${list} path=${path} watch=${watch} onEnd=${async (
-      /** @type {string | undefined} */ saved,
-    ) => {
-      if (saved !== undefined) await onChanged()
-      setEditing(false)
-    }} />`
+    return html`<${WatchForm} list=${list} path=${path} watch=${watch} onEnd=${() => setEditing(false)} />`
   }
   return html`<div class="buttons">
-    <button type="button" onClick=${() => setEditing(true)}>${texts.watch.edit}</button>
-    <${Action} label=${verb === 'pause' ? texts.watch.pause : texts.watch.resume} run=${toggle} />
+    <button type="button" onClick=${() => setEditing(true)}>Edit</button>
+    <${Action} label=${verb === 'pause' ? 'Pause' : 'Resume'} run=${toggle} />
     <${Action} label=${texts.remove} kind="danger" ask=${texts.watch.askRemove(watch.reference, list)} run=${remove} />
   </div>`
 }

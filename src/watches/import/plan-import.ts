@@ -11,46 +11,30 @@ import { hasPassed } from '../sync-tracked-fares.ts'
 export interface StageArgs {
   readonly resellerId: number
   readonly source: RowSource
-  /** Leave out the invalid rows of a file that has some. */
-  readonly skipInvalid?: boolean | undefined
-  readonly signal?: AbortSignal | undefined
-  readonly onStaged?: ((rows: number) => void) | undefined
 }
 
-/** Stages the valid rows of a source. Throws InvalidRowsError if a row is invalid and `skipInvalid` is not set. */
-export async function stageRows(
-  tx: Tx,
-  { resellerId, source, skipInvalid, signal, onStaged }: StageArgs,
-): Promise<{ readonly rows: number; readonly invalid: InvalidRows }> {
+/** Stages the rows of a source. Throws InvalidRowsError. */
+export async function stageRows(tx: Tx, { resellerId, source }: StageArgs): Promise<void> {
   const invalid = new InvalidRows()
-  const rows = await stageWatches(tx, checkRows(source, invalid), (staged) => {
-    signal?.throwIfAborted()
-    onStaged?.(staged)
-  })
+  await stageWatches(tx, checkRows(source, invalid))
   await rejectPastDates(tx, resellerId, invalid)
   await rejectShortDelays(tx, resellerId, invalid)
-  if (invalid.count > 0 && skipInvalid !== true) throw new InvalidRowsError(source.name, invalid)
-  return { rows, invalid }
+  if (invalid.count > 0) throw new InvalidRowsError(source.name, invalid)
 }
 
 /**
  * Stages the entries of a file in `staged_watch`, a temporary table of the caller's transaction, one batch for each
- * statement. Returns how many entries there are.
+ * statement.
  */
 async function stageWatches(
   tx: Tx,
   batches: AsyncIterable<readonly NumberedEntry[]>,
-  onProgress: (rows: number) => void,
-): Promise<number> {
+): Promise<void> {
   await createStagingTable(tx)
-  let rows = 0
   for await (const batch of batches) {
     if (batch.length > 0) await insertStaged(tx, batch)
-    rows += batch.length
-    onProgress(rows)
   }
   await sql`analyze staged_watch`.execute(tx)
-  return rows
 }
 
 /** The return flight is the empty text if there is none, so that a hash join finds equal questions. */
@@ -159,16 +143,13 @@ export function settingColumns(
 
 const routeColumns = (of: string) => settingColumns(of, ROUTE_FIELDS)
 
-/** The columns of a staged question as a tracked fare has them. */
-export function stagedQuestion(of: string): RawBuilder<unknown> {
-  const columns = QUESTION_FIELDS.map(({ column, default: absent }) => {
-    const staged = sql.ref(`${of}.${column}`)
+/** The columns of the question of staged row `s` as a tracked fare has them. */
+export const STAGED_QUESTION = sql.join(
+  QUESTION_FIELDS.map(({ column, default: absent }) => {
+    const staged = sql.ref(`s.${column}`)
     return absent === null ? sql`nullif(${staged}, '') as ${sql.ref(column)}` : staged
-  })
-  return sql.join(columns)
-}
-
-export const STAGED_QUESTION = stagedQuestion('s')
+  }),
+)
 
 /** Whether watch `w` has a setting that staged row `s` lacks. A default is as good as none. */
 const LOSES_SETTING = sql`(${sql.join(

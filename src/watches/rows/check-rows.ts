@@ -218,17 +218,16 @@ export class InvalidRowsError extends AppError {
   readonly invalid: InvalidRows
 
   constructor(file: string, invalid: InvalidRows) {
-    const many = invalid.count === 1 ? '1 row is invalid' : `${invalid.count} rows are invalid`
-    super(`${file}: ${many}, nothing was imported\n${invalidRowLines(invalid).join('\n')}`)
+    super(`${file}: invalid rows, nothing was imported\n${invalidRowLines(invalid).join('\n')}`)
     this.invalid = invalid
   }
 }
 
 /** One line for each error, with line number and column, and how many rows are not shown. */
-export function invalidRowLines(invalid: FirstRows, what = 'invalid row'): string[] {
+export function invalidRowLines(invalid: FirstRows): string[] {
   const lines = invalid.rows.flatMap(({ line, errors }) =>
     errors.map((error) => `  line ${error.line ?? line}, ${error.column}: ${error.message}`),
   )
   const more = invalid.count - invalid.rows.length
-  return more > 0 ? [...lines, `  and ${more} more ${what}${more === 1 ? '' : 's'}`] : lines
+  return more > 0 ? [...lines, `  and ${more} more invalid row${more === 1 ? '' : 's'}`] : lines
 }
