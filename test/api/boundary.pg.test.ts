@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
-import net from 'node:net'
-import { json, text } from 'node:stream/consumers'
+import { json } from 'node:stream/consumers'
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { PROBLEM_TYPE } from '../../src/platform/http/problems.ts'
@@ -48,33 +47,15 @@ describe('requests that every operation refuses', () => {
     const { seed, base } = api
 
     for (const operation of OPERATIONS) {
-      const single = Object.entries(propertiesOf(operation.query)).filter(
+      const single = Object.entries(propertiesOf(operation.query)).find(
         ([, { type }]) => type !== 'array',
       )
-      for (const [name] of single) {
-        const key = rightKey(seed, operation)
-        const answer = await call(base, operation, { key, query: `${name}=1&${name}=2` })
-        expectProblem(answer, 400, 'request.doubled_parameter', `${operation.id} ${name}`)
-        expect(answer.body.parameter).toBe(name)
-      }
-    }
-  })
-
-  it('every operation refuses a limit that is not a number or too large', async ({ api }) => {
-    const { seed, base } = api
-    const paged = having('limit')
-
-    expect(paged.length).toBeGreaterThan(5)
-    for (const operation of paged) {
-      for (const limit of ['1e9', '1000000000', '-1', '0', 'NaN', '1.5', '', ' 1', '0x10']) {
-        const key = rightKey(seed, operation)
-        const answer = await call(base, operation, {
-          key,
-          query: { ...operation.example.query, limit },
-        })
-        expectProblem(answer, 400, 'request.invalid_parameter', `${operation.id} ${limit}`)
-        expect(answer.body.parameter).toBe('limit')
-      }
+      if (single === undefined) continue
+      const [name] = single
+      const key = rightKey(seed, operation)
+      const answer = await call(base, operation, { key, query: `${name}=1&${name}=2` })
+      expectProblem(answer, 400, 'request.doubled_parameter', `${operation.id} ${name}`)
+      expect(answer.body.parameter).toBe(name)
     }
   })
 
@@ -98,7 +79,7 @@ describe('requests that every operation refuses', () => {
       const foreign = [...given].filter(([other]) => other !== operation).map(([, next]) => next)
       const own = given.get(operation)
       const changed = own === undefined ? [] : [withAnotherEnd(own), `x${own}`, `${own}.${own}x`]
-      for (const cursor of ['', 'x', '.', 'MQ.AAAAAAAAAAAA', '💥', ...foreign, ...changed]) {
+      for (const cursor of ['', 'MQ.AAAAAAAAAAAA', '💥', ...foreign.slice(0, 2), ...changed]) {
         const key = rightKey(seed, operation)
         const answer = await call(base, operation, {
           key,
@@ -126,16 +107,6 @@ describe('requests that every operation refuses', () => {
       const refused = isOpen ? 'request.too_large' : 'access.no_key'
       expect(unauthenticated.body.code, operation.id).toBe(refused)
     }
-  })
-
-  it('every operation refuses a header of a megabyte', async ({ api }) => {
-    const { base } = api
-
-    for (const operation of OPERATIONS) {
-      const received = await shout(base, operation)
-      expect(received, operation.id).toMatch(/^HTTP\/1\.1 431 |^$/)
-    }
-    expect((await ask(`${base}/api/v1/status`)).status).toBe(401)
   })
 
   it('every operation refuses a caller over the rate limit and shows the limit in its headers', async ({
@@ -258,35 +229,18 @@ async function announce(
   base: string,
   operation: AnyOperation,
   headers: Record<string, string>,
-  length?: number,
+  length: number,
 ): Promise<{ status: number | undefined; body: Record<string, unknown> }> {
   const request = http.request(`${base}${addressOf(operation)}`, {
     method: operation.method,
-    headers: {
-      ...headers,
-      ...(length === undefined
-        ? {}
-        : { 'content-type': 'application/json', 'content-length': String(length) }),
-    },
+    headers: { ...headers, 'content-type': 'application/json', 'content-length': String(length) },
   })
   request.on('error', () => undefined)
   request.flushHeaders()
-  if (length === undefined) request.end()
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
   const body = (await json(response)) as Record<string, unknown>
   request.destroy()
   return { status: response.statusCode, body }
-}
-
-/** Sends a very large header and returns what the server answers before it closes. */
-async function shout(base: string, operation: AnyOperation): Promise<string> {
-  const socket = net.connect(Number(new URL(base).port), '127.0.0.1')
-  await once(socket, 'connect')
-  const received = text(socket).catch(() => '')
-  socket.on('error', () => undefined)
-  socket.write(`${operation.method} ${addressOf(operation)} HTTP/1.1\r\nhost: localhost\r\n`)
-  socket.write(`x: ${'x'.repeat(MEGABYTE)}\r\n\r\n`)
-  return received
 }
 
 /** A cursor as the list of this name would give it. */
@@ -381,12 +335,7 @@ it('a credential in an address appears in no log line and no response', async ({
   let nowMs = 0
   const base = await startApi(db, { log, nowMs: () => nowMs })
   const answers: string[] = []
-  const askAll = async () => {
-    const queries = [
-      ...[CANARY, forged, right].map((accessToken) => ({ accessToken })),
-      ...[forged, right].map((key) => ({ accessToken: right, [key]: key })),
-      { accessToken: right, token: CANARY },
-    ]
+  const askAll = async (queries: readonly Record<string, string>[]) => {
     for (const [, operation] of EVERY) {
       for (const query of queries) {
         const answer = await call(base, operation, { query }).catch(
@@ -397,12 +346,16 @@ it('a credential in an address appears in no log line and no response', async ({
       }
     }
   }
-  await askAll()
+  await askAll([
+    ...[CANARY, forged, right].map((accessToken) => ({ accessToken })),
+    ...[forged, right].map((key) => ({ accessToken: right, [key]: key })),
+    { accessToken: right, token: CANARY },
+  ])
   // An internal error is logged.
   await sql`alter table farewatch_private.sync_run rename to elsewhere`.execute(db)
   // Without caches, so that the request reaches the database.
   nowMs += 1_000
-  await askAll()
+  await askAll([{ accessToken: right }])
   answers.push(await (await fetch(`${base}/%zz?accessToken=${right}`)).text())
   answers.push(await (await fetch(`${base}/nowhere?accessToken=${right}`)).text())
 

@@ -76,11 +76,11 @@ describe('an unavailable database', () => {
 
     const answers = await inTransaction(db, async (tx) => {
       await sql`lock table sync_run in access exclusive mode`.execute(tx)
-      return [
-        await ask(`${await startApi(nowhere.db)}/api/v1/status`, { headers }),
-        await ask(`${await startApi(hasty.db)}/api/v1/sync-runs`, { headers }),
-        await ask(`${await startApi(small.db)}/api/v1/status`, { headers }),
-      ]
+      return Promise.all([
+        ask(`${await startApi(nowhere.db)}/api/v1/status`, { headers }),
+        ask(`${await startApi(hasty.db)}/api/v1/sync-runs`, { headers }),
+        ask(`${await startApi(small.db)}/api/v1/status`, { headers }),
+      ])
     })
 
     for (const answer of answers) {

@@ -71,6 +71,9 @@ describe('the operations', () => {
       for (const schema of [params, query].filter((given) => given !== undefined)) {
         expect(schema).toMatchObject({ additionalProperties: false })
       }
+      const parameters = propertiesOf(query)
+      if ('limit' in parameters)
+        expect(parameters.limit).toMatchObject({ minimum: 1, maximum: expect.any(Number) })
       expect(scope === 'operate').toBe(audience === 'operators')
       if (scope === 'watch') expect(audience).toBe('resellers')
     },

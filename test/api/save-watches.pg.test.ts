@@ -1,19 +1,17 @@
 import { describe, expect } from 'vitest'
-import type { Db } from '../../src/platform/db/database.ts'
-import { type Answer, ask, bearer, startApi } from '../support/api-server.ts'
-import { it } from '../support/test-database.ts'
+import { type Answer, ask, bearer } from '../support/api-server.ts'
 import { watchRows } from '../watches/watch-fixtures.ts'
-import { itemsOf, listWith, newCaller, type ResellerCalls, watch } from './reseller-calls.ts'
+import { itemsOf, listWith, type ResellerCalls, watch } from './reseller-calls.ts'
+import { it, ownCaller, type SharedApi } from './shared-api.ts'
 
 interface Caller extends ResellerCalls {
   csv(path: string, text: string | Uint8Array<ArrayBuffer>): Promise<Answer>
 }
 
-async function newCsvCaller(db: Db): Promise<Caller> {
-  const base = await startApi(db)
-  const ana = await newCaller(db, base, 'ana')
+async function newCsvCaller(api: SharedApi): Promise<Caller> {
+  const ana = await ownCaller(api)
   const csv: Caller['csv'] = (path, body) =>
-    ask(`${base}/api/v1${path}`, {
+    ask(`${api.base}/api/v1${path}`, {
       method: 'POST',
       headers: { ...bearer(ana.key), 'content-type': 'text/csv; charset=utf-8' },
       body,
@@ -37,9 +35,9 @@ function faultsOf({ status, body }: Answer): unknown {
 
 describe('a body of CSV', () => {
   it('a file of an import is saved with the same meaning as the same watches in JSON', async ({
-    db,
+    api,
   }) => {
-    const ana = await newCsvCaller(db)
+    const ana = await newCsvCaller(api)
     await ana.send('POST', '/watch-lists', { name: 'summer' })
     const file = [
       '\ufeffreference;flight_id;return_flight_id;residents_adults;non_residents_adults;departs_on;list',
@@ -65,8 +63,8 @@ describe('a body of CSV', () => {
     expect(same.body).toEqual({ ...NONE, unchanged: 2, watches: saved.body.watches })
   })
 
-  it('invalid rows are reported by line and column, and nothing is changed', async ({ db }) => {
-    const ana = await newCsvCaller(db)
+  it('invalid rows are reported by line and column, and nothing is changed', async ({ api }) => {
+    const ana = await newCsvCaller(api)
     await ana.send('POST', '/watch-lists', { name: 'summer' })
     const header = 'list,reference,flight_id,residents_adults,non_residents_adults,departs_on'
     const file = (...rows: string[]) => [header, ...rows].join('\n')
@@ -84,15 +82,15 @@ describe('a body of CSV', () => {
       '/4/reference "A-1" is already in the list "summer", on line 2',
     ])
     expect(faultsOf(past)).toEqual(['/3/departs_on 2020-01-01 has passed'])
-    expect(await watchRows(db, ana.resellerId)).toEqual([])
+    expect(await watchRows(api.db, ana.resellerId)).toEqual([])
   })
 })
 
 describe('saving watches', () => {
-  it('a dry run counts what the request would do, and changes nothing', async ({ db }) => {
-    const ana = await newCsvCaller(db)
+  it('a dry run counts what the request would do, and changes nothing', async ({ api }) => {
+    const ana = await newCsvCaller(api)
     await listWith(ana, 'summer', [watch('A-1', { departsOn: '2027-01-10' }), watch('A-2')])
-    const before = await watchRows(db, ana.resellerId)
+    const before = await watchRows(api.db, ana.resellerId)
     const body = { watches: [watch('A-1'), watch('A-2'), watch('A-3')] }
     const invalid = { watches: [watch('A-1', { departsOn: '2020-01-01' })] }
 
@@ -104,7 +102,7 @@ describe('saving watches', () => {
       body,
     )
 
-    expect(await watchRows(db, ana.resellerId)).toEqual(before)
+    expect(await watchRows(api.db, ana.resellerId)).toEqual(before)
     expect((await ana.get('/watch-lists/winter')).status).toBe(404)
     expect(dry.body).toEqual({ ...NONE, added: 1, changed: 1, unchanged: 1, cleared: 1 })
     expect(dryNew.body).toEqual({ ...NONE, added: 3 })
@@ -113,8 +111,8 @@ describe('saving watches', () => {
     expect(done.body).toEqual({ ...dry.body, watches: itemsOf(await ana.get(WATCHES)) })
   })
 
-  it('a list that does not exist is created only if the request says so', async ({ db }) => {
-    const ana = await newCsvCaller(db)
+  it('a list that does not exist is created only if the request says so', async ({ api }) => {
+    const ana = await newCsvCaller(api)
     const body = { watches: [watch('A-1')] }
 
     const refused = await ana.send('POST', WATCHES, body)
@@ -132,8 +130,8 @@ describe('saving watches', () => {
 })
 
 describe('deleting watches by references', () => {
-  it('one call deletes many watches, all of them or none, and the list stays', async ({ db }) => {
-    const ana = await newCsvCaller(db)
+  it('one call deletes many watches, all of them or none, and the list stays', async ({ api }) => {
+    const ana = await newCsvCaller(api)
     const references = Array.from({ length: 300 }, (_, i) => `R${i}`)
     await listWith(
       ana,
@@ -156,8 +154,8 @@ describe('deleting watches by references', () => {
 })
 
 describe('changing one watch', () => {
-  it('what the body names is changed, and the rest stays', async ({ db }) => {
-    const ana = await newCsvCaller(db)
+  it('what the body names is changed, and the rest stays', async ({ api }) => {
+    const ana = await newCsvCaller(api)
     const settings = {
       returnFlightId: '202',
       passengers: { residents: { adults: 1, children: 2 }, nonResidents: { adults: 1 } },
@@ -204,12 +202,12 @@ describe('changing one watch', () => {
 
 describe('putting one watch', () => {
   it('creates it with an address, or replaces all its settings, and answers it as reading does', async ({
-    db,
+    api,
   }) => {
-    const ana = await newCsvCaller(db)
+    const ana = await newCsvCaller(api)
     await ana.send('POST', '/watch-lists', { name: 'high summer' })
     const path = '/watch-lists/high%20summer/watches/A%201'
-    const { reference: _, ...question } = watch('A 1')
+    const { reference: _, ...question } = watch('A 1', { flightId: '401' })
     const fewer = { ...question, priority: 'high' }
     const settings = { ...fewer, departsOn: '2099-01-01' }
 
@@ -233,8 +231,8 @@ describe('putting one watch', () => {
     expect(read.headers.get('etag')).not.toBe(made.headers.get('etag'))
   })
 
-  it('a watch has one shape wherever it is shown', async ({ db }) => {
-    const ana = await newCsvCaller(db)
+  it('a watch has one shape wherever it is shown', async ({ api }) => {
+    const ana = await newCsvCaller(api)
     await ana.send('POST', '/watch-lists', { name: 'summer' })
 
     const saved = await ana.send('POST', WATCHES, { watches: [watch('A-1'), watch('A-2')] })
@@ -252,8 +250,8 @@ describe('the intents of a watch', () => {
   const question = { flightId: '101', passengers: { nonResidents: { adults: 1 } } }
   const paid = { amount: '120.00', currency: 'EUR' }
 
-  it('are answered as they were given, in canonical form, and cleared by null', async ({ db }) => {
-    const ana = await newCsvCaller(db)
+  it('are answered as they were given, in canonical form, and cleared by null', async ({ api }) => {
+    const ana = await newCsvCaller(api)
     await ana.send('POST', '/watch-lists', { name: 'summer' })
     const intents = {
       priceBelow: { amount: '80', currency: 'EUR' },
@@ -273,8 +271,8 @@ describe('the intents of a watch', () => {
     expect(cleared.body.intents).toBeNull()
   })
 
-  it('are refused with their place', async ({ db }) => {
-    const ana = await newCsvCaller(db)
+  it('are refused with their place', async ({ api }) => {
+    const ana = await newCsvCaller(api)
     await ana.send('POST', '/watch-lists', { name: 'summer' })
     const wrong: [object, string][] = [
       [

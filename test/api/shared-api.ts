@@ -2,6 +2,7 @@ import { type Db, openDatabase } from '../../src/platform/db/database.ts'
 import { type ApiArgs, openApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase, it as withDatabase } from '../support/test-database.ts'
+import { newCaller, type ResellerCalls } from './reseller-calls.ts'
 import { type Seed, seedApi } from './seed.ts'
 
 export interface SeededDatabase {
@@ -18,8 +19,16 @@ interface Fixtures {
   template: { readonly name: string; readonly seed: Seed }
   /** A seeded database for one test. */
   seeded: SeededDatabase
-  /** One seeded API for all tests of a file. Its requests are refused or only read, so no test affects another. */
+  /** One seeded API for all tests of a file: they refuse, only read, or have a reseller of their own. */
   api: SharedApi
+}
+
+let callers = 0
+
+/** A reseller of its own, with a key, on an API that tests share. */
+export function ownCaller({ db, base }: SharedApi): Promise<ResellerCalls> {
+  callers += 1
+  return newCaller(db, base, `reseller ${callers}`)
 }
 
 /** Opens a copy of the template, or of the migrated database. */

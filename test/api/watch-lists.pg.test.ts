@@ -5,9 +5,9 @@ import { lockWatchesOf } from '../../src/resellers/resellers.ts'
 import { disableReseller } from '../../src/watches/change-watches.ts'
 import { untilWaiting } from '../platform/db/sessions.ts'
 import { type Answer, startApi } from '../support/api-server.ts'
-import { it } from '../support/test-database.ts'
 import { watchRows } from '../watches/watch-fixtures.ts'
 import { itemsOf, listWith, newCaller, watch } from './reseller-calls.ts'
+import { it, ownCaller } from './shared-api.ts'
 
 function problem(status: number, code: string): unknown {
   return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
@@ -18,8 +18,8 @@ function errorsOf({ body }: Answer): { pointer: string; detail: string }[] {
 }
 
 describe('a watch list', () => {
-  it('a watch list and its watches may have any name that fits in an address', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
+  it('a watch list and its watches may have any name that fits in an address', async ({ api }) => {
+    const ana = await ownCaller(api)
     const names = [
       '...',
       '.a',
@@ -43,11 +43,11 @@ describe('a watch list', () => {
     )
   })
 
-  it('a watch list is renamed with its watches unless the name exists', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
+  it('a watch list is renamed with its watches unless the name exists', async ({ api }) => {
+    const ana = await ownCaller(api)
     await listWith(ana, 'summer', [watch('A-1')])
     await ana.send('POST', '/watch-lists', { name: 'winter' })
-    const before = await watchRows(db, ana.resellerId)
+    const before = await watchRows(api.db, ana.resellerId)
 
     const taken = await ana.send('PATCH', '/watch-lists/summer', { name: 'winter' })
     const same = await ana.send('PATCH', '/watch-lists/summer', { name: 'summer' })
@@ -58,15 +58,15 @@ describe('a watch list', () => {
     expect(renamed.body).toMatchObject({ name: 'high summer', watches: 1 })
     expect(await ana.get('/watch-lists/summer')).toEqual(problem(404, 'not_found'))
     const renamedRows = before.map(({ row }) => ({ row: { ...row, list: 'high summer' } }))
-    expect(await watchRows(db, ana.resellerId)).toEqual(renamedRows)
+    expect(await watchRows(api.db, ana.resellerId)).toEqual(renamedRows)
   })
 })
 
 describe('watches', () => {
-  it('one invalid watch refuses all, and every error has its place', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
+  it('one invalid watch refuses all, and every error has its place', async ({ api }) => {
+    const ana = await ownCaller(api)
     await listWith(ana, 'summer', [watch('A-1')])
-    const before = await watchRows(db, ana.resellerId)
+    const before = await watchRows(api.db, ana.resellerId)
 
     const answer = await ana.send('POST', '/watch-lists/summer/watches', {
       watches: [
@@ -101,7 +101,7 @@ describe('watches', () => {
       pointer: '/watches/1/reference',
       detail: '8 errors',
     })
-    expect(await watchRows(db, ana.resellerId)).toEqual(before)
+    expect(await watchRows(api.db, ana.resellerId)).toEqual(before)
   })
 
   it.for([
@@ -127,8 +127,8 @@ describe('watches', () => {
     },
   )
 
-  it('all or some watches of a list are paused and resumed', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
+  it('all or some watches of a list are paused and resumed', async ({ api }) => {
+    const ana = await ownCaller(api)
     await listWith(ana, 'summer', [watch('1'), watch('2'), watch('3')])
     const paused = async () =>
       itemsOf(await ana.get('/watch-lists/summer/watches'))
@@ -154,9 +154,9 @@ describe('watches', () => {
   })
 
   it('a 404 names what is missing: the list, or the watch of a list that exists', async ({
-    db,
+    api,
   }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
+    const ana = await ownCaller(api)
     await listWith(ana, 'summer', [watch('A-1')])
     const body = { watches: [watch('A')] }
     const { reference: _, ...question } = watch('A')
@@ -183,11 +183,11 @@ describe('watches', () => {
   })
 
   it('watches of a disabled reseller can be read, paused and deleted, but not begin', async ({
-    db,
+    api,
   }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
+    const ana = await ownCaller(api)
     await listWith(ana, 'summer', [watch('1')])
-    await disableReseller(db, ana.resellerId)
+    await disableReseller(api.db, ana.resellerId)
 
     const paused = await ana.send('POST', '/watch-lists/summer/pause', {})
     const saved = await ana.send('POST', '/watch-lists/summer/watches', { watches: [watch('2')] })

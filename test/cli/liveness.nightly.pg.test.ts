@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { trackFares } from '../fares/fare-fixtures.ts'
-import { blockTable } from '../fares/worker-fixtures.ts'
+import { blockTable } from '../routes/crash-tools.ts'
 import { startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -27,7 +27,7 @@ describe('a worker that makes no progress', () => {
   }) => {
     await trackFares(db, 1)
     // The loop that dispatches checks waits for this table.
-    await blockTable(databaseUrl, 'farewatch_private.fare_schedule')
+    await blockTable(databaseUrl, 'farewatch_private.fare_schedule', 'share')
     const worker = startWorker(databaseUrl)
     const { health } = await until('the start', () => readyLine(worker.stdout()))
     const livez = health.replace('readyz', 'livez')

@@ -8,9 +8,9 @@ import {
 } from '../../src/delivery/endpoints/sealer.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { itemsOf, newCaller } from '../api/reseller-calls.ts'
+import { it, ownCaller } from '../api/shared-api.ts'
 import { ask, newKeyText, startApi, TEST_SEALER } from '../support/api-server.ts'
 import { collectLog } from '../support/collected-log.ts'
-import { it } from '../support/test-database.ts'
 
 const URL = 'https://receiver.example/hooks/CANARY-PATH?token=CANARY-QUERY'
 const ENDPOINTS = '/webhook-endpoints'
@@ -112,8 +112,8 @@ it('an operator lists the endpoints of all resellers, by pages', async ({ db }) 
   expect(second.body.next).toBeNull()
 })
 
-it('all faults of an endpoint are reported, also those that no schema says', async ({ db }) => {
-  const { send } = await newCaller(db, await startApi(db), 'northwind')
+it('all faults of an endpoint are reported, also those that no schema says', async ({ api }) => {
+  const { send } = await ownCaller(api)
   const quietHours = { from: 1, to: 1, zone: 'UTC' }
   const wrong = {
     target: 'http://a.example/',
@@ -131,8 +131,8 @@ it('all faults of an endpoint are reported, also those that no schema says', asy
   ])
 })
 
-it('a reseller has at most 20 endpoints, also if it creates several at once', async ({ db }) => {
-  const { send } = await newCaller(db, await startApi(db), 'northwind')
+it('a reseller has at most 20 endpoints, also if it creates several at once', async ({ api }) => {
+  const { send } = await ownCaller(api)
 
   const made = await Promise.all(
     Array.from({ length: 23 }, () => send('POST', ENDPOINTS, { target: URL })),
@@ -191,14 +191,13 @@ it('the URL and the secret of an endpoint are in no log line, no table and no ot
   for (const text of ['CANARY', hex('CANARY'), key, hex(key)]) expect(all).not.toContain(text)
 })
 
-it('headers of an endpoint are kept encrypted and shown by their names alone', async ({ db }) => {
-  const base = await startApi(db)
-  const { send, get } = await newCaller(db, base, 'northwind')
+it('headers of an endpoint are kept encrypted and shown by their names alone', async ({ api }) => {
+  const { send, get } = await ownCaller(api)
   const headers = { Authorization: 'Bearer CANARY-TOKEN', 'x-desk': 'fares' }
 
   const made = await send('POST', ENDPOINTS, { target: URL, headers })
   const path = `${ENDPOINTS}/${made.body.id}`
-  const row = await sealedRow(db, String(made.body.id))
+  const row = await sealedRow(api.db, String(made.body.id))
   const kept = await send('PATCH', path, { description: 'desk' })
   const removed = await send('PATCH', path, { headers: null })
 
@@ -227,8 +226,8 @@ const WRONG = [
   ['target', { format: 'telegram' }, 'must be the URL of an incoming webhook at api.telegram.org'],
 ] as const
 
-it('an endpoint with a wrong setting is refused, with its place', async ({ db }) => {
-  const { send, get } = await newCaller(db, await startApi(db), 'northwind')
+it('an endpoint with a wrong setting is refused, with its place', async ({ api }) => {
+  const { send, get } = await ownCaller(api)
 
   for (const [field, given, fault] of WRONG) {
     const { status, body } = await send('POST', ENDPOINTS, { target: URL, ...given })

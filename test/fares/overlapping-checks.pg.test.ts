@@ -59,18 +59,6 @@ async function readState(db: Db) {
   return rows[0]
 }
 
-async function _feedsOf(db: Db): Promise<unknown[]> {
-  const { rows } = await sql`
-    select r.name, jsonb_agg(coalesce(c.kind, e.kind) order by w.seq) as kinds
-      from watch_change w
-      join reseller r on r.id = w.reseller_id
-      left join availability_change c on c.id = w.change_id
-      left join watch_event e on e.id = w.watch_event_id
-     group by r.name order by r.name
-  `.execute(db)
-  return rows
-}
-
 describe('checks of one fare that overlap', () => {
   it('a loss counts once when one job runs twice at the same time', async ({ db, databaseUrl }) => {
     const fare = await watchedFare(db, [[60, available()]])

@@ -120,22 +120,6 @@ describe('fares_as_of', () => {
   })
 })
 
-interface ScheduleRow {
-  readonly rate: number | null
-  readonly seconds: number | null
-  readonly lane: string | null
-  readonly dueSeconds: number | null
-}
-
-async function _rowOf(db: Db, fareId: number): Promise<ScheduleRow | undefined> {
-  const { rows } = await sql<ScheduleRow>`
-    select checks_per_second as rate, expected_interval_seconds as seconds, lane,
-           due_within_seconds as "dueSeconds"
-      from farewatch.fare_schedule where fare_id = ${fareId}
-  `.execute(db)
-  return rows[0]
-}
-
 describe('a belief in fares_current', () => {
   it.for([
     ['ten minutes', 1, STALE_SECONDS],

@@ -1,6 +1,4 @@
 import { once } from 'node:events'
-import pg from 'pg'
-import { onTestFinished } from 'vitest'
 import type { ClaimRef } from '../../src/fares/beliefs.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { type RunningCommand, startInTest } from '../support/child-process.ts'
@@ -26,29 +24,6 @@ export function startWorker({ databaseUrl, upstreamUrl, settings }: WorkerArgs):
   })
 }
 
-/** Kills a process at once, and waits until its database sessions have ended. */
-export async function killWorker(db: Db, worker: RunningCommand): Promise<void> {
-  worker.child.kill('SIGKILL')
-  await worker.ended
-  await until('its sessions gone', async () => (await workerSessions(db)).length === 0)
-}
-
-export interface WorkerSession {
-  readonly statement: string
-  readonly state: string
-  readonly waits: boolean
-}
-
-/** The sessions of the workers of this database. */
-export async function workerSessions(db: Db): Promise<WorkerSession[]> {
-  const { rows } = await sql<WorkerSession>`
-    select query as statement, state, coalesce(wait_event_type = 'Lock', false) as waits
-      from pg_stat_activity
-     where datname = current_database() and application_name like 'farewatch worker%'
-  `.execute(db)
-  return rows
-}
-
 /** Whether a session of the workers, or of their queue, has an open transaction or runs a statement. */
 async function isAnyBusy(db: Db): Promise<boolean> {
   const { rows } = await sql`
@@ -57,32 +32,6 @@ async function isAnyBusy(db: Db): Promise<boolean> {
        and (application_name like 'farewatch worker%' or application_name = 'farewatch queue')
   `.execute(db)
   return rows.length > 0
-}
-
-/** Locks a table against writers until released, or until the test ends. */
-export async function blockTable(url: string, table: string): Promise<() => Promise<void>> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => undefined)
-  await client.connect()
-  let ended: Promise<void> | undefined
-  const release = () => {
-    ended ??= client.end()
-    return ended
-  }
-  onTestFinished(release)
-  await client.query(`begin; lock table ${table} in share mode`)
-  return release
-}
-
-/** Makes every fare due, and ends the leases of processes that are dead or stopped. */
-export async function endLeases(db: Db): Promise<void> {
-  await sql`
-    update fare_schedule
-       set leased_until = clock_timestamp(),
-           not_before = clock_timestamp(),
-           lane_due_at = case when lane is not null then clock_timestamp() end
-     where claim_id is not null
-  `.execute(db)
 }
 
 /** Makes every fare due. It takes its locks in the order in which records take them. */

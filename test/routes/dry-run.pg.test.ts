@@ -4,7 +4,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { dryRun } from '../../src/routes/read/plan-report.ts'
 import { it } from '../support/test-database.ts'
 import { depsOf } from './held-fixtures.ts'
-import { manyRoutes, place, route, routes, sync } from './sync-fixtures.ts'
+import { place, route, routes, sync } from './sync-fixtures.ts'
 
 const never = new AbortController().signal
 const plan = (db: Db, list: ReturnType<typeof routes>) => dryRun(depsOf(db, list), 'routes', never)
@@ -51,15 +51,5 @@ describe('dry runs', () => {
     expect(planText(report).split('\n').at(-1)).toBe(
       'it would add 1, remove 1, change 1 place, leave 1 absence pending (3 live after)',
     )
-  })
-
-  it('a dry run forecasts exactly what the sync then does', async ({ db }) => {
-    await sync(db, manyRoutes(40))
-    await sync(db, manyRoutes(38))
-    const next = [...manyRoutes(36), ...routes('NEW-ONE')]
-
-    const { forecast } = await plan(db, next)
-
-    expect(await sync(db, next)).toMatchObject({ ...forecast, unknownPairs: null })
   })
 })

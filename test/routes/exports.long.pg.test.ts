@@ -10,7 +10,7 @@ import { bearer, newKeyText, startApi } from '../support/api-server.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { countQueries, it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { fetchedAt, routes, sync } from './sync-fixtures.ts'
+import { routes, sync } from './sync-fixtures.ts'
 
 type Line = Record<string, string>
 type Pair = { readonly [End in 'departure' | 'destination']: { readonly id: string } }
@@ -86,16 +86,6 @@ describe('exports', () => {
 
     expect(pairsOf(rows)).toEqual(['HUB-HUBD11000', 'HUB-HUBD7'])
     expect(rows.map((row) => row.available)).toEqual(['true', 'true'])
-  })
-
-  it('an export of a past instant is the same whenever it is made', async ({ db }) => {
-    const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD'))).runId)
-    const once = await textOf(db, 'csv', { asOf: first })
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-
-    expect(await textOf(db, 'csv', { asOf: first })).toBe(once)
-    expect(pairsOf(await csvRows(db))).toEqual(['PMI-BCN', 'PMI-MAD'])
-    expect(pairsOf(await csvRows(db, { asOf: new Date('2000-01-01') }))).toEqual([])
   })
 
   it.for([
@@ -183,23 +173,5 @@ describe('farewatch routes export', () => {
 
     expect(await command.ended).toBe(0)
     expect(command.stderr()).toBe('')
-  })
-
-  it('the command writes one list of one instant in one format', async ({ db, databaseUrl }) => {
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    const listed = await sync(db, routes('PMI-BCN'), { list: 'with-availability' })
-    await sync(db, routes('PMI-MAD', 'PMI-BCN', 'PMI-IBZ'))
-    const then = await fetchedAt(db, listed.runId)
-    const args = ['routes', 'export', '--format', 'json', '--list', 'with-availability']
-
-    const command = startFarewatch([...args, '--as-of', then.toISOString(), '--database'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
-    })
-
-    expect(await command.ended).toBe(0)
-    expect(JSON.parse(command.stdout())).toMatchObject([
-      { departure: { id: 'PMI' }, destination: { id: 'BCN' } },
-    ])
   })
 })

@@ -4,8 +4,11 @@ import { secondText } from '../../src/cli/text/text-format.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { withSessionLock } from '../../src/platform/db/session-lock.ts'
+import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { pruneSnapshots } from '../../src/routes/snapshots.ts'
+import { reportSyncFinished } from '../../src/routes/sync.ts'
 import { asSent } from '../support/as-sent.ts'
+import { collectLog } from '../support/collected-log.ts'
 import { it } from '../support/test-database.ts'
 import { approve, hoursPass, keptLists, reject, review, runOf } from './held-fixtures.ts'
 import { changes, manyRoutes, routes, sync } from './sync-fixtures.ts'
@@ -22,6 +25,25 @@ describe('the held list', () => {
 
     // It differs from the second list by one route, and from the first by two.
     expect(await sync(db, ALL.slice(0, 138))).toMatchObject({ agreeingLists: 1 })
+  })
+
+  it('a list that agrees raises no new alert, also after a rejection', async ({ db }) => {
+    const metrics = createMetrics()
+    const { log, lines } = collectLog()
+    const run = async (list: typeof ALL) => {
+      const outcome = await sync(db, list)
+      reportSyncFinished({ metrics, log }, outcome)
+      return outcome
+    }
+    await run(ALL)
+    await reject(db, (await run(MOST)).runId)
+
+    expect(await run(MOST)).toMatchObject({ status: 'held', agreeingLists: 2 })
+
+    const levels = lines.map((line) => (JSON.parse(line) as { level: string }).level)
+    expect(levels).toEqual(['info', 'warn', 'info'])
+    const { values } = await metrics.syncReviews.get()
+    expect(values.find(({ labels }) => labels.list === 'routes')?.value).toBe(1)
   })
 
   it('another suspicious list takes its place, and the count begins again', async ({ db }) => {

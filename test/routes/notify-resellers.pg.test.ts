@@ -8,6 +8,7 @@ import { it } from '../support/test-database.ts'
 import { NO_GUARD, place, route, routes, sync } from './sync-fixtures.ts'
 
 const AT_ONCE = { guard: NO_GUARD, confirmations: 1 }
+const PMI_MAD_AND_BACK = { departure: 'MAD', destination: 'PMI', eitherDirection: true }
 const AVAILABLE = { list: 'with-availability', ...AT_ONCE } as const
 
 async function resellerOf(db: Db, chosen: ChosenRoutes | null, name = 'northwind') {
@@ -86,7 +87,7 @@ describe('changes of routes in the feeds of resellers', () => {
   it('a record shows when the pair was listed first, so that a return differs from a new route', async ({
     db,
   }) => {
-    const resellerId = await resellerOf(db, { places: ['MAD'] })
+    const resellerId = await resellerOf(db, { pairs: [PMI_MAD_AND_BACK] })
     await sync(db, routes('PMI-BCN'))
     await sync(db, routes('PMI-BCN', 'PMI-MAD'), AT_ONCE)
     await sync(db, routes('PMI-BCN'), AT_ONCE)

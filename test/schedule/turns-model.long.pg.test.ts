@@ -64,23 +64,6 @@ describe('shares', () => {
     }
   })
 
-  it('claims of one turn each keep the shares', async ({ db }) => {
-    await setShares(db, 1, 100)
-    const [small = []] = await trackKinds(db, [
-      many(10, { resellers: [1] }),
-      many(120, { resellers: [2] }),
-    ])
-    const claimed: number[] = []
-
-    for (let i = 0; i < 101; i += 1) {
-      const [fare = 0] = await inTransaction(db, (tx) => claimNext(tx, 1))
-      claimed.push(fare)
-      await sql`update turn set vdue = vdue + 9 where tracked_fare_id = ${fare}`.execute(db)
-    }
-
-    expect(claimed.filter((fare) => small.includes(fare))).toHaveLength(1)
-  })
-
   it('a reseller that had nothing to check comes back at most two turns before the others', async ({
     db,
   }) => {

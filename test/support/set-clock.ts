@@ -5,8 +5,6 @@ import { silentLog } from './silent-log.ts'
 export interface ClockedDatabase {
   readonly db: Db
   setClock(at: Date): Promise<void>
-  /** How many sessions its pool holds. */
-  sessions(): number
 }
 
 /** Connects to a database whose clock the test sets: the product's own statements run, and a year takes seconds. */
@@ -23,7 +21,6 @@ export async function openWithSetClock(databaseUrl: string, at: Date): Promise<C
   const { db } = database
   return {
     db,
-    sessions: () => database.pool.totalCount,
     setClock: async (instant) =>
       void (await sql`update set_clock.instant set at = ${instant}`.execute(db)),
   }

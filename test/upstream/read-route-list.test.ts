@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { addCounts } from '../../src/upstream/lists/read-route-list.ts'
 import { NO_COUNTS, type Route } from '../../src/upstream/route-list.ts'
 import { UpstreamContractError, UpstreamTooLargeError } from '../../src/upstream/upstream-errors.ts'
-import { chunksOf, elementWith, place, ROUTES, readAll, route } from './routes-fixture.ts'
+import { elementWith, place, ROUTES, readAll, route } from './routes-fixture.ts'
 
 async function countsOf(body: string) {
   const { slices } = await readAll(body)
@@ -24,15 +24,6 @@ it('a list is read in slices with their positions', async () => {
     [2, 1],
   ])
   expect(slices.at(-1)?.bytesRead).toBe(body.length)
-})
-
-it('a list is read from chunks of any sizes', async () => {
-  const routes = [route('1', '2'), { ...route('3', '4'), departure: place('"\\é日🛫') }]
-  const bytes = Buffer.from(JSON.stringify(routes))
-
-  for (let cut = 0; cut <= bytes.length; cut += 1) {
-    expect((await readAll(chunksOf(bytes, [cut]), { sliceBytes: 7 })).routes).toEqual(routes)
-  }
 })
 
 it('a repeated place becomes one object', async () => {

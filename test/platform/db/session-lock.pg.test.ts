@@ -10,15 +10,6 @@ import { backendOf, terminate, untilWaiting } from './sessions.ts'
 const done = async () => 'done'
 
 describe('a session lock', () => {
-  it('is held by one session at a time: the second gets undefined at once', async ({ db }) => {
-    const inner = await withSessionLock(db, 'list', async () => {
-      const second = await withSessionLock(db, 'list', () => Promise.reject(new Error('ran')))
-      return ['first', second]
-    })
-
-    expect(inner).toEqual(['first', undefined])
-  })
-
   it('is released when the backend of its session is terminated', async ({ db, databaseUrl }) => {
     const another = openAnother(databaseUrl)
 

@@ -45,6 +45,8 @@ describe('parameters', () => {
 
   it.each([
     ['limit', '101', 'limit must be a whole number from 1 to 100'],
+    ['limit', '0', 'limit must be a whole number from 1 to 100'],
+    ['limit', '1e1', 'limit must be a whole number from 1 to 100'],
     ['limit', '1.0', 'limit must be a whole number from 1 to 100'],
     ['limit', ' 1', 'limit must be a whole number from 1 to 100'],
     ['limit', 'true', 'limit must be a whole number from 1 to 100'],
