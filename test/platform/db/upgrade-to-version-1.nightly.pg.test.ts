@@ -72,6 +72,8 @@ const GONE = [
   'schedule',
   'tick',
 ]
+/** Rows that the upgrade adds: the owner of the endpoints of operators. */
+const ADDED: Readonly<Record<string, number>> = { reseller: 1 }
 /** Nothing of this test fills them. */
 const EMPTY = [
   'archive',
@@ -96,8 +98,8 @@ function expectSame(before: Contents, after: Contents): void {
   expect(names.filter((name) => before.tables[name] === 0 && !EMPTY.includes(name))).toEqual([])
   expect(names.filter((name) => !(name in after.tables))).toEqual(GONE)
   const kept = names.filter((name) => ![...GONE, 'asked_flight', 'migration_note'].includes(name))
-  const rowsOf = ({ tables }: Contents) => kept.map((name) => [name, tables[name]])
-  expect(rowsOf(after)).toEqual(rowsOf(before))
+  const expected = kept.map((name) => [name, (before.tables[name] ?? 0) + (ADDED[name] ?? 0)])
+  expect(kept.map((name) => [name, after.tables[name]])).toEqual(expected)
   const { history_starts: _starts, ...views } = before.views
   for (const [view, rows] of Object.entries(views)) {
     const columns = Object.keys(rows[0] ?? {}).filter((name) => !OTHER[view]?.includes(name))
