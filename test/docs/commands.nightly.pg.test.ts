@@ -145,7 +145,7 @@ beforeAll(async () => {
   up = startFarewatch(['up'], env, folder)
   const line = (part: RegExp) =>
     until(`a line with ${part}`, () => part.exec(up.stdout()) ?? undefined)
-  flight = (await line(/"flight":"(\d+)"/))[1] ?? ''
+  flight = (await line(/try flight (\d+)/))[1] ?? ''
   await line(/"status":"applied","baseline":true/)
 })
 
