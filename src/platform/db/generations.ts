@@ -113,6 +113,7 @@ function begin(
       with locked as materialized (select id from reseller order by id for no key update)
       update reseller r set last_seq = ${GENERATION_START} from generation, locked where r.id = locked.id
     `
-    return { ...begun, resellers: await affected(resellers, tx) }
+    // The operators have a feed too.
+    return { ...begun, resellers: (await affected(resellers, tx)) - 1 }
   })
 }
