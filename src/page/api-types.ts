@@ -1683,6 +1683,8 @@ export type SavedWatches = {
   readonly unchanged: number
   readonly ended: number
   readonly cleared: number
+  readonly skipped: number
+  readonly errors: readonly { readonly pointer: string; readonly detail: string }[]
   readonly warnings: readonly { readonly pointer: string; readonly detail: string }[]
 }
 

@@ -83,6 +83,10 @@ const saveWatches = reseller({
       default: false,
       description: 'Counts what the request would do, and changes nothing.',
     }),
+    skipInvalid: Type.Boolean({
+      default: false,
+      description: 'Leaves out the invalid rows. Otherwise one of them refuses the request.',
+    }),
     createList: Type.Boolean({
       default: false,
       description: 'Creates the list if it does not exist. Otherwise the response is a 404.',
@@ -115,6 +119,8 @@ const saveWatches = reseller({
           description:
             'How many of the changed ones lost a setting, or returned to the `priority` `normal`, because the request leaves it out.',
         }),
+        skipped: Type.Integer({ description: 'How many invalid rows were left out.' }),
+        errors: Type.Array(ProblemFault, { description: 'Those of the first 50 of them.' }),
         warnings: Type.Array(ProblemFault, {
           description:
             'The first 50 doubts about watches that begin: a flight id that is no number, a flight that has departed or that no answer has shown. They are saved all the same.',
@@ -141,19 +147,23 @@ const saveWatches = reseller({
     { db, resellerId, minRecheckSeconds },
     { params: { list }, query, body, csv },
   ) => {
-    if (query.createList) assertListName(list)
-    const rows = csv === undefined ? await jsonRows(list, body.watches) : csvRows(list, csv)
-    const args = { resellerId, source: rows.source, ...(query.createList ? {} : { list }) }
+    const { createList, skipInvalid } = query
+    if (createList) assertListName(list)
+    const rows = csv ? csvRows(list, csv) : await jsonRows(list, body.watches, skipInvalid)
+    const given = { resellerId, source: rows.source, skipInvalid }
+    const args = { ...given, ...(createList ? {} : { list }) }
     const plan = query.dryRun ? planWatchImport(db, args) : importWatchList(db, args)
-    const { added, changed, unchanged, ended, cleared, warnings } = await orNotFound(
+    const { added, changed, unchanged, ended, cleared, invalid, warnings } = await orNotFound(
       orInvalidRows(plan, rows.faultsOf),
     )
+    const errors = invalid.rows.flatMap(rows.faultsOf)
     // The counts of tracked fares are left out: they would reveal which fares other resellers watch.
     const doubts = warnings.rows.flatMap(rows.faultsOf)
     const isShown = !query.dryRun && rows.references.length <= MAX_WATCHES
     const references = isShown ? rows.references : []
     const watches = await showNamed(db, { resellerId, minRecheckSeconds }, { list, references })
-    return { watches, added, changed, unchanged, ended, cleared, warnings: doubts }
+    const counts = { added, changed, unchanged, ended, cleared, skipped: invalid.count }
+    return { watches, ...counts, errors, warnings: doubts }
   },
 })
 
@@ -229,9 +239,13 @@ interface BodyRows {
   readonly faultsOf: (row: InvalidRow) => ProblemFault[]
 }
 
-async function jsonRows(list: string, watches: readonly WatchInput[]): Promise<BodyRows> {
+async function jsonRows(
+  list: string,
+  watches: readonly WatchInput[],
+  skipInvalid: boolean,
+): Promise<BodyRows> {
   const rows = watches.map((watch) => cellsOfInput(list, watch))
-  const faults = await errorsOfInput(rows)
+  const faults = skipInvalid ? [] : await errorsOfInput(rows)
   if (faults.length > 0) throw invalidRows(faults, faults.length)
   const references = rows.map(({ reference = '' }) => reference)
   return { source: rowsOf('the body', rows), references, faultsOf }

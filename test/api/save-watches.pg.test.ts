@@ -20,7 +20,8 @@ async function newCsvCaller(api: SharedApi): Promise<Caller> {
 }
 
 const WATCHES = '/watch-lists/summer/watches'
-const NONE = { watches: [], added: 0, changed: 0, unchanged: 0, ended: 0, cleared: 0, warnings: [] }
+const COUNTS = { added: 0, changed: 0, unchanged: 0, ended: 0, cleared: 0, skipped: 0 }
+const NONE = { ...COUNTS, watches: [], errors: [], warnings: [] }
 
 function problem(status: number, code: string): unknown {
   return expect.objectContaining({ status, body: expect.objectContaining({ code }) })
@@ -96,6 +97,10 @@ describe('saving watches', () => {
 
     const dry = await ana.send('POST', `${WATCHES}?dryRun=true`, body)
     const dryInvalid = await ana.send('POST', `${WATCHES}?dryRun=true`, invalid)
+    const mixed = [watch('B-1'), ...invalid.watches]
+    const skipping = await ana.send('POST', `${WATCHES}?dryRun=true&skipInvalid=true`, {
+      watches: mixed,
+    })
     const dryNew = await ana.send(
       'POST',
       '/watch-lists/winter/watches?dryRun=true&createList=true',
@@ -107,6 +112,12 @@ describe('saving watches', () => {
     expect(dry.body).toEqual({ ...NONE, added: 1, changed: 1, unchanged: 1, cleared: 1 })
     expect(dryNew.body).toEqual({ ...NONE, added: 3 })
     expect(faultsOf(dryInvalid)).toEqual(['/watches/0/departsOn 2020-01-01 has passed'])
+    expect(skipping.body).toMatchObject({
+      ...NONE,
+      added: 1,
+      skipped: 1,
+      errors: [{ pointer: '/watches/1/departsOn' }],
+    })
     const done = await ana.send('POST', WATCHES, body)
     expect(done.body).toEqual({ ...dry.body, watches: itemsOf(await ana.get(WATCHES)) })
   })

@@ -24,6 +24,7 @@ const NOTHING = {
   unchanged: 0,
   ended: 0,
   cleared: 0,
+  invalid: expect.objectContaining({ count: 0 }) as object,
   warnings: expect.anything() as object,
   trackedFaresAdded: 0,
   trackedFaresEnded: 0,

@@ -142,10 +142,13 @@ describe('farewatch watch-list', () => {
     expect(await verb('import')).toEqual({ exit: 2, stdout: '', stderr: `${refused}${own}` })
     expect(await watchRows(db, northwind)).toEqual([])
 
+    const more = Array.from({ length: 60 }, (_, i) => `autumn,C-${i},104,1,0,2020-01-02\n`)
+    await appendFile(file, more.join(''))
     const skipped = await verb('import', '--skip-invalid')
-    expect(skipped.stdout).toBe('2 added, 0 changed, 0 unchanged, 3 invalid and skipped\n')
+    expect(skipped.stdout).toBe('2 added, 0 changed, 0 unchanged, 63 invalid and skipped\n')
+    expect(skipped.stderr).toContain(`${own}${hasPassed}  line 7, departs_on: 2020`)
     expect(skipped.stderr).toContain(
-      `${own}${hasPassed}warnings:\n  line 3, flight_id: is no number`,
+      '  and 13 more invalid rows\nwarnings:\n  line 3, flight_id: is no number',
     )
 
     await writeFile(file, `${header}summer,A-1,101,1,0,`)

@@ -41,7 +41,7 @@ interface ExportOptions extends ProgramOptions {
 export async function importFile(file: string, options: FileOptions): Promise<void> {
   const read = await readRows(file, options)
   await withApi(options, async (api) => {
-    const parts = await planParts(api, read, options)
+    const parts = await planParts(api, file, read, options)
     writeLines(invalidRowLines(read.invalid))
     const saved: Saved[] = []
     for (const part of parts) saved.push(await save(api, part, options))
@@ -55,7 +55,7 @@ export async function diffFile(file: string, options: FileOptions): Promise<void
   const { reseller } = options
   const read = await readRows(file, options)
   await withApi(options, async (api) => {
-    const parts = await planParts(api, read, options)
+    const parts = await planParts(api, file, read, options)
     writeWarnings(parts)
     const known = (await readAll(api, 'GET /watch-lists', { reseller })).map(({ name }) => name)
     const lists = known.filter((name) => parts.some(({ list }) => list === name))
@@ -107,54 +107,52 @@ type Saved = Answer<typeof SAVE>
 interface FileRows {
   readonly entries: readonly NumberedEntry[]
   readonly invalid: InvalidRows
-  /** Throws InvalidRowsError if a row is invalid, unless such rows are to be skipped. */
-  readonly assertValid: () => void
 }
 
 async function readRows(file: string, { skipInvalid }: FileOptions): Promise<FileRows> {
   const invalid = new InvalidRows()
-  const assertValid = () => {
-    if (invalid.count > 0 && !skipInvalid) throw new InvalidRowsError(file, invalid)
-  }
   const batches = await Array.fromAsync(checkRows(await openWatchFile(file), invalid))
-  assertValid()
-  return { entries: batches.flat(), invalid, assertValid }
+  if (invalid.count > 0 && !skipInvalid) throw new InvalidRowsError(file, invalid)
+  return { entries: batches.flat(), invalid }
 }
 
 /** Asks the API what it would do with the rows. It alone can judge some, such as those whose date has passed. */
 async function planParts(
   api: Api,
-  { entries, invalid, assertValid }: FileRows,
+  file: string,
+  { entries, invalid }: FileRows,
   options: FileOptions,
 ): Promise<PlannedPart[]> {
-  const planPart = async (part: Part): Promise<PlannedPart[]> => {
-    if (part.entries.length === 0) return []
-    try {
-      return [{ ...part, plan: await save(api, part, { ...options, dryRun: true }) }]
-    } catch (err) {
-      if (!(err instanceof ApiProblem) || err.code !== 'watch.invalid_rows') throw err
-      const refused = err.faults.map((fault) => rowOf(fault, part))
-      for (const row of refused) invalid.add(row)
-      assertValid()
-      const lines = new Set(refused.map(({ line }) => line))
-      return planPart({ ...part, entries: part.entries.filter(({ line }) => !lines.has(line)) })
-    }
-  }
   const parts: PlannedPart[] = []
   for (const [list, ofList] of Map.groupBy(entries, ({ entry }) => entry.list)) {
-    parts.push(...(await planPart({ list, entries: ofList })))
+    const part = { list, entries: ofList }
+    try {
+      const plan = await save(api, part, { ...options, dryRun: true })
+      for (const fault of plan.errors) invalid.add(rowOf(fault, part))
+      invalid.count += plan.skipped - plan.errors.length
+      parts.push({ ...part, plan })
+    } catch (err) {
+      if (!(err instanceof ApiProblem) || err.code !== 'watch.invalid_rows') throw err
+      for (const fault of err.faults) invalid.add(rowOf(fault, part))
+      throw new InvalidRowsError(file, invalid)
+    }
   }
   return parts
 }
 
-interface SaveOptions {
-  readonly reseller: string
+interface SaveOptions extends Pick<FileOptions, 'reseller' | 'skipInvalid'> {
   readonly dryRun?: boolean
 }
 
-async function save(api: Api, { list, entries }: Part, { reseller, dryRun = false }: SaveOptions) {
+async function save(api: Api, { list, entries }: Part, options: SaveOptions) {
+  const { reseller, dryRun = false, skipInvalid = false } = options
   const csv = (await Array.fromAsync(writeRows([entries.map(cellsOfEntry)], 'csv'))).join('')
-  return api.call(SAVE, { params: { list }, query: { createList: true, dryRun }, csv, reseller })
+  return api.call(SAVE, {
+    params: { list },
+    query: { createList: true, dryRun, skipInvalid },
+    csv,
+    reseller,
+  })
 }
 
 function cellsOfEntry({ entry }: NumberedEntry): CellValues {

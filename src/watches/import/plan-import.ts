@@ -3,7 +3,13 @@ import { selectOne } from '../../platform/db/transaction.ts'
 import { fieldValue, QUESTION_FIELDS, type QuestionField } from '../../upstream/question.ts'
 import { questionColumns } from '../../upstream/question-sql.ts'
 import { activeWatchesOf, assertMaxDelays, readMaxDelayNeed } from '../max-delays.ts'
-import { checkRows, InvalidRows, InvalidRowsError, type NumberedEntry } from '../rows/check-rows.ts'
+import {
+  checkRows,
+  type FirstRows,
+  InvalidRows,
+  InvalidRowsError,
+  type NumberedEntry,
+} from '../rows/check-rows.ts'
 import { ROUTE_FIELDS, SETTING_FIELDS, type SettingField } from '../rows/settings.ts'
 import type { RowSource, WatchEntry } from '../rows/watch-row.ts'
 import { hasPassed } from '../sync-tracked-fares.ts'
@@ -11,15 +17,19 @@ import { hasPassed } from '../sync-tracked-fares.ts'
 export interface StageArgs {
   readonly resellerId: number
   readonly source: RowSource
+  /** Leave out the invalid rows. */
+  readonly skipInvalid?: boolean | undefined
 }
 
-/** Stages the rows of a source. Throws InvalidRowsError. */
-export async function stageRows(tx: Tx, { resellerId, source }: StageArgs): Promise<void> {
+/** Stages the valid rows of a source. Throws InvalidRowsError if there are others, unless they are to be left out. */
+export async function stageRows(tx: Tx, args: StageArgs): Promise<FirstRows> {
+  const { resellerId, source, skipInvalid } = args
   const invalid = new InvalidRows()
   await stageWatches(tx, checkRows(source, invalid))
   await rejectPastDates(tx, resellerId, invalid)
   await rejectShortDelays(tx, resellerId, invalid)
-  if (invalid.count > 0) throw new InvalidRowsError(source.name, invalid)
+  if (invalid.count > 0 && !skipInvalid) throw new InvalidRowsError(source.name, invalid)
+  return invalid
 }
 
 /**
