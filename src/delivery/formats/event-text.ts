@@ -22,7 +22,7 @@ export interface ShownEvent {
 }
 
 /** A record about a route or a place: only these have a run. */
-export type ShownRouteChange = Omit<RouteRecord, 'seq' | 'generation'>
+export type ShownRouteChange = Omit<RouteRecord, 'seq'>
 
 const { kinds: KINDS, states, beliefs, reasons: REASONS } = VOCABULARY
 /** Records of other versions may have other codes. */
