@@ -5,24 +5,11 @@ async function load<T>(name: string): Promise<T> {
   return (await import(new URL(`../../src/page/${name}`, import.meta.url).href)) as T
 }
 
-const { durationText, localText, axisText } = await load<{
-  durationText(seconds: number): string
+const { localText, axisText } = await load<{
   localText(local: string): string
   axisText(ms: number, apartMs: number): string
 }>('times.js')
 const { runsOf } = await load<{ runsOf(values: (number | null)[]): object[][] }>('chart.js')
-
-describe('a length of time', () => {
-  it.each([
-    [42, '42 s'],
-    [5 * 60, '5 min'],
-    [3 * 3600 + 59 * 60 + 45, '4 h'],
-    [3 * 3600 + 10 * 60, '3 h 10 min'],
-    [2 * 86_400 + 23 * 3600 + 50 * 60, '3 d'],
-  ])('of %d s is rounded before it is divided', (seconds, text) => {
-    expect(durationText(seconds).replaceAll('\u00A0', ' ')).toBe(text)
-  })
-})
 
 describe('the clock', () => {
   it('has 24 hours, for instants and for the local times of flights', () => {
