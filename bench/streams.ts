@@ -51,6 +51,7 @@ async function follow({ hostname, port }: URL, key: string): Promise<Client> {
     const lines = (rest + chunk.toString('latin1')).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
+      if (/^HTTP\/1.1 [^2]/.test(line)) throw new Error(line)
       if (line.startsWith('id: ') && Number(line.slice(4)) !== ++client.last) {
         throw new Error(`${line} where ${client.last} was expected`)
       }

@@ -55,12 +55,10 @@ export interface ListedRoute {
   readonly toMs: number
 }
 
-const ROUTE_EVERY_MS = 30_000
-
-/** Plans routes that come one after the other, each for half of the time. */
+/** Plans ten routes that come one after the other, each for half of the time: of more, a list after an outage is held. */
 export function planRoutes({ startMs, endMs }: Pick<PlanArgs, 'startMs' | 'endMs'>): ListedRoute[] {
   const routes: ListedRoute[] = []
-  for (let fromMs = startMs + WARM_UP_MS; fromMs < endMs; fromMs += ROUTE_EVERY_MS) {
+  for (let fromMs = startMs + WARM_UP_MS; fromMs < endMs; fromMs += (endMs - startMs) / 10) {
     const toMs = fromMs + (endMs - startMs) / 2
     routes.push({ pair: `HUB-N${routes.length}`, fromMs, toMs })
   }
