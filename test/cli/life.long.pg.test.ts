@@ -11,18 +11,9 @@ import { startInTest } from '../support/child-process.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
+import { readyLine } from './life-fixtures.ts'
 
 const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
-
-interface Ready {
-  readonly api?: string
-  readonly health: string
-}
-
-function readyLine(stdout: string): Ready | undefined {
-  const line = stdout.split('\n').find((text) => text.includes('"msg":"ready"'))
-  return line === undefined ? undefined : (JSON.parse(line) as Ready)
-}
 
 async function newHome(): Promise<string> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-life-'))

@@ -95,6 +95,20 @@ describe('the alerts', () => {
     },
   )
 
+  it('are suppressed in the example for Alertmanager by critical ones of the same environment alone', () => {
+    const { inhibit_rules: rules } = parse(
+      readFileSync(path.join(FOLDER, 'alertmanager.yml'), 'utf8'),
+    ) as { inhibit_rules: Record<'source_matchers' | 'target_matchers' | 'equal', string[]>[] }
+    const severities = new Map(alerts.map(({ alert, labels }) => [alert, labels.severity]))
+    const severitiesIn = (matchers: readonly string[]) =>
+      matchers.flatMap((one) => one.match(/[A-Z]\w+/g) ?? []).map((name) => severities.get(name))
+    for (const { source_matchers, target_matchers, equal } of rules) {
+      expect(new Set(severitiesIn(source_matchers))).toEqual(new Set(['critical']))
+      expect(severitiesIn(target_matchers)).not.toContain(undefined)
+      expect(equal).toEqual(['job', 'environment'])
+    }
+  })
+
   it.runIf(hasPrometheus())('and the configuration pass the checks of promtool', () => {
     const rules = promtool(['check', 'rules', 'alerts.yml'], { cwd: FOLDER })
     const config = promtool(['check', 'config', 'prometheus.yml'], { cwd: FOLDER })
