@@ -31,36 +31,18 @@ describe('the history of a route', () => {
 
     const { status, body } = await get('routes/PMI/MAD/history')
 
+    const [start, gain, loss, end, since] = await Promise.all(
+      [added, gained, lost, removed, back].map(({ runId }) => at(db, runId)),
+    )
+    const items = [
+      ['existence', null, since, null],
+      ['availability', false, loss, end],
+      ['availability', true, gain, loss],
+      ['existence', null, start, end],
+    ].map(([of, available, validFrom, validTo]) => ({ of, available, validFrom, validTo }))
+    const ends = { departure: place('PMI'), destination: place('MAD') }
     expect(status).toBe(200)
-    expect(body).toEqual({
-      departure: place('PMI'),
-      destination: place('MAD'),
-      live: true,
-      since: await at(db, back.runId),
-      available: null,
-      items: [
-        { of: 'existence', available: null, validFrom: await at(db, back.runId), validTo: null },
-        {
-          of: 'availability',
-          available: false,
-          validFrom: await at(db, lost.runId),
-          validTo: await at(db, removed.runId),
-        },
-        {
-          of: 'availability',
-          available: true,
-          validFrom: await at(db, gained.runId),
-          validTo: await at(db, lost.runId),
-        },
-        {
-          of: 'existence',
-          available: null,
-          validFrom: await at(db, added.runId),
-          validTo: await at(db, removed.runId),
-        },
-      ],
-      next: null,
-    })
+    expect(body).toEqual({ ...ends, live: true, since, available: null, items, next: null })
   })
 })
 
