@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
 import { ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import { putState } from '../upstream/health-fixtures.ts'
 
 interface Health {
@@ -26,18 +25,12 @@ async function started(
     API_PORT: '0',
     ADMIN_PORT: '0',
   })
-  const line = await until('the start', () =>
-    running
-      .stdout()
-      .split('\n')
-      .find((text) => text.includes('"msg":"ready"')),
-  )
-  const { health } = JSON.parse(line) as { health: string }
+  const { health, metrics } = await addressesOf(running)
   const ask = async (path: string): Promise<Health> => {
     const response = await fetch(new URL(path, health))
     return { status: response.status, body: (await response.json()) as Health['body'] }
   }
-  const readMetrics = async () => (await fetch(new URL('/metrics', health))).text()
+  const readMetrics = async () => (await fetch(metrics)).text()
   return { ask, readMetrics }
 }
 

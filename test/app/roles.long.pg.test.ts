@@ -88,10 +88,3 @@ it('roles run apart: each process does its part, a missing one is named, and a p
     .map((line) => JSON.parse(line) as { action: string })
   expect(actions.map(({ action }) => action)).toEqual(['resume', 'resume', 'pause'])
 })
-
-it.for(['sync,nothing', '', 'api'])('refuses the roles %j', async (roles, { databaseUrl }) => {
-  const refused = await runCommand(['worker', '--roles', roles], { DATABASE_URL: databaseUrl })
-
-  expect(refused).toMatchObject({ exit: 2 })
-  expect(refused.stderr).toContain('some of sync, check, deliver')
-})

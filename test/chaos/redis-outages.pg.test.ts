@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bearer, newKeyText } from '../support/api-server.ts'
+import { addressesOf } from '../support/child-process.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import type { OwnRedis } from './own-redis.ts'
-import { addressesOf, bookable, checksOf, faresOf, makeListDue, runsOf, watch } from './steps.ts'
+import { bookable, checksOf, faresOf, makeListDue, runsOf, watch } from './steps.ts'
 import { openWorld, type World } from './world.ts'
 
 /** Errors that dead jobs may have after an outage of Redis. */

@@ -43,17 +43,3 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
     expect(waiting).toMatchObject([{ state: 'waiting', payload: { claimId: 'claim-3' } }])
   })
 })
-
-describe('farewatch jobs', () => {
-  it.for([
-    [['retry', 'verify'], 'their ids, or --all'],
-    [['drop', 'verify', '17', '--all'], 'their ids, or --all'],
-    [['drop', 'nothing', '--all'], 'Allowed choices are route-sync, verify'],
-    [['list', '--state', 'lost'], 'dead, active, waiting, delayed, done'],
-  ] as const)('explains %j', async ([args, output], { databaseUrl }) => {
-    const ended = await inWorld(await aWorld(databaseUrl, 'postgres'))('jobs', ...args)
-
-    expect(ended).toMatchObject({ exit: 2, stdout: '' })
-    expect(ended.stderr).toContain(output)
-  })
-})

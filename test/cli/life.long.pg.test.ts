@@ -7,11 +7,10 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished } from 'vitest'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, startInTest } from '../support/child-process.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { readyLine } from './life-fixtures.ts'
 
 const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
 
@@ -36,7 +35,7 @@ describe('a running farewatch', () => {
       UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
       ADMIN_PORT: '0',
     })
-    await until('the start', () => readyLine(worker.stdout()))
+    await addressesOf(worker)
     redis.kill('SIGSTOP')
 
     worker.child.kill('SIGTERM')

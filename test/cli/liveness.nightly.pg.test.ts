@@ -1,10 +1,9 @@
 import { describe, expect } from 'vitest'
 import { trackFares } from '../fares/fare-fixtures.ts'
 import { blockTable } from '../routes/crash-tools.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, logLines, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { logLines, readyLine } from './life-fixtures.ts'
 
 /** The smallest value that the setting accepts. */
 const NO_PROGRESS_SECONDS = 10
@@ -29,7 +28,7 @@ describe('a worker that makes no progress', () => {
     // The loop that dispatches checks waits for this table.
     await blockTable(databaseUrl, 'farewatch_private.fare_schedule', 'share')
     const worker = startWorker(databaseUrl)
-    const { health } = await until('the start', () => readyLine(worker.stdout()))
+    const { health } = await addressesOf(worker)
     const livez = health.replace('readyz', 'livez')
     expect(await (await fetch(livez)).json()).toEqual({ status: 'live' })
 
@@ -41,6 +40,6 @@ describe('a worker that makes no progress', () => {
     expect(answered.reason).toMatch(/^a run of a loop has not ended for \d+ s/)
     expect(await worker.ended).toBe(1)
     expect(worker.stderr()).toContain('this process makes no progress and ends')
-    expect(logLines(worker.stdout(), 'no progress')).toHaveLength(1)
+    expect(logLines(worker).filter(({ msg }) => msg === 'no progress')).toHaveLength(1)
   })
 })

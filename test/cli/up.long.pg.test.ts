@@ -6,7 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
 import {
-  type RunningCommand,
+  firstLine,
+  type LogLine,
+  logLines,
   runFarewatch,
   startCommand,
   startInTest,
@@ -14,21 +16,6 @@ import {
 import { listenLocally } from '../support/local-server.ts'
 import { startSpanReceiver } from '../support/span-receiver.ts'
 import { until } from '../support/until.ts'
-
-interface LogLine {
-  readonly msg: string
-  readonly [field: string]: unknown
-}
-
-function logLines(running: RunningCommand): LogLine[] {
-  const whole = running.stdout().split('\n').slice(0, -1)
-  return whole.map((line) => JSON.parse(line) as LogLine)
-}
-
-function firstLine(running: RunningCommand, msg: string): Promise<LogLine> {
-  const find = () => logLines(running).find((line) => line.msg === msg)
-  return until(`the log line "${msg}"`, find)
-}
 
 describe('farewatch up, with nothing configured', () => {
   let home: string

@@ -2,9 +2,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
-import { readyLine } from '../cli/life-fixtures.ts'
 import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { ENVIRONMENT, PODS } from './kubernetes-file.ts'
@@ -50,8 +49,7 @@ describe('the processes of the pods', () => {
       const [{ args, readinessProbe, livenessProbe }] = containers
       const running = startInTest(args, env, os.tmpdir())
       if (readinessProbe !== undefined && livenessProbe !== undefined) {
-        await until(`${name} to be ready`, () => readyLine(running.stdout()) !== undefined)
-        const { origin } = new URL(readyLine(running.stdout())?.health ?? '')
+        const { origin } = new URL((await addressesOf(running)).health)
         for (const { httpGet } of [readinessProbe, livenessProbe]) {
           await until(
             `${name} ${httpGet.path}`,

@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parse } from 'yaml'
 import { dashboardFiles } from '../../grafana/source/dashboards.ts'
 import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/upstream-errors.ts'
 import { type PanelFile, queryVariables, readDashboards, variablesIn } from './dashboard-files.ts'
 
-const PROVISIONING = path.resolve(import.meta.dirname, '../../grafana/provisioning')
 /** The units of Grafana that the panels use. */
 const UNITS = ['s', 'percentunit', 'short', 'reqps', 'cpm', 'bytes', 'dateTimeFromNow']
 
@@ -17,10 +13,6 @@ const panelsOf = (kind: (panel: PanelFile) => boolean) =>
     panels.filter(kind).map((panel) => ({ ...panel, name: `${title} / ${panel.title}` })),
   )
 const hasQueries = ({ type }: PanelFile) => type !== 'text'
-
-function readYaml(name: string): unknown {
-  return parse(readFileSync(path.join(PROVISIONING, name), 'utf8'))
-}
 
 describe('the dashboards', () => {
   it('are the output of `npm run dashboards`', () => {
@@ -75,21 +67,6 @@ describe('the dashboards', () => {
     }
   })
 
-  it('find datasources of their types among the provisioned ones', () => {
-    const { datasources } = readYaml('datasources/datasources.yml') as {
-      datasources: { type: string }[]
-    }
-    const chosen = dashboards.flatMap(({ templating }) =>
-      templating.list.flatMap((variable) => (variable.type === 'datasource' ? variable.query : [])),
-    )
-    expect(new Set(chosen)).toEqual(new Set(datasources.map(({ type }) => type)))
-    for (const { targets = [], ...panel } of panelsOf(hasQueries)) {
-      for (const { datasource, expr, rawSql } of targets) {
-        expect(datasource.type === 'prometheus' ? expr : rawSql, panel.name).toBeTruthy()
-      }
-    }
-  })
-
   it('show one environment: every query of a series names it, and the query of the variable does not', () => {
     const exprs = dashboards.flatMap(({ annotations, panels }) => [
       ...annotations.list.map(({ expr }) => expr),
@@ -106,16 +83,6 @@ describe('the dashboards', () => {
       const [environment] = queryVariables(dashboard)
       expect(environment?.definition).toBe('label_values(up{job="farewatch"}, environment)')
     }
-  })
-
-  it('show only our own alerts', () => {
-    const exprs = dashboards.flatMap(({ annotations, panels }) => [
-      ...annotations.list.map(({ expr }) => expr),
-      ...panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr = '' }) => expr)),
-    ])
-    const alerts = exprs.filter((expr) => expr.includes('ALERTS'))
-    expect(alerts.length).toBeGreaterThan(dashboards.length)
-    expect(alerts.filter((expr) => !/ALERTS\{[^}]*job="farewatch"/.test(expr))).toEqual([])
   })
 
   it('replace no missing value by a healthy one', () => {

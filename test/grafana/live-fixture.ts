@@ -5,12 +5,11 @@ import { createReseller } from '../../src/resellers/resellers.ts'
 import { importWatchList } from '../../src/watches/import/import-watch-list.ts'
 import { rowsOf } from '../../src/watches/rows/watch-row.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { addressesOf, runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { freePort, startRedisServer, stopRedisServer } from '../support/redis-tier.ts'
 import { runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import { type Prometheus, startPrometheus } from './prometheus-server.ts'
 
 /** A running farewatch with a sandbox, and a Prometheus that scrapes it. */
@@ -82,7 +81,7 @@ export async function prepareLiveFixture(): Promise<LiveFixture> {
       await up.ended
     }
     started.push(end)
-    await until('farewatch', () => up.stdout().includes('"msg":"ready"'))
+    await addressesOf(up)
     const prometheus = await startPrometheus(`127.0.0.1:${env.ADMIN_PORT}`)
     started.push(() => prometheus.close())
     // "doctor" ends its process. All other commands run in that of the test.
