@@ -36,25 +36,23 @@ async function started(
 
 const namesOf = ({ body }: Health) => body.checks.map(({ name }) => name)
 
-describe('the readiness of an API', () => {
-  it('an API is ready if it has started, makes progress and does not drain; ?verbose shows each, and the stores', async ({
-    databaseUrl,
-  }) => {
-    const { ask, readMetrics } = await started('api', databaseUrl)
+it('an API is ready if it has started, makes progress and does not drain; ?verbose shows each, and the stores', async ({
+  databaseUrl,
+}) => {
+  const { ask, readMetrics } = await started('api', databaseUrl)
 
-    const short = await ask('/readyz')
-    const verbose = await ask('/readyz?verbose')
+  const short = await ask('/readyz')
+  const verbose = await ask('/readyz?verbose')
 
-    expect(short).toEqual({ status: 200, body: { status: 'ready', checks: [] } })
-    expect(verbose.status).toBe(200)
-    expect(namesOf(verbose)).toEqual(['not draining', 'started', 'progress', 'database', 'schema'])
-    expect(verbose.body.checks).toContainEqual({
-      name: 'database',
-      fault: null,
-      tookMs: expect.any(Number) as number,
-    })
-    expect(await readMetrics()).not.toMatch(/^farewatch_redis_up/m)
+  expect(short).toEqual({ status: 200, body: { status: 'ready', checks: [] } })
+  expect(verbose.status).toBe(200)
+  expect(namesOf(verbose)).toEqual(['not draining', 'started', 'progress', 'database', 'schema'])
+  expect(verbose.body.checks).toContainEqual({
+    name: 'database',
+    fault: null,
+    tookMs: expect.any(Number) as number,
   })
+  expect(await readMetrics()).not.toMatch(/^farewatch_redis_up/m)
 })
 
 describe('the readiness of a worker', () => {

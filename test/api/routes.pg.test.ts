@@ -54,26 +54,24 @@ describe('the routes', () => {
   })
 })
 
-describe('asOf', () => {
-  it('asOf returns the list of that instant with its version', async ({ db }) => {
-    const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD'))).runId)
-    const { get, pass } = await readerOn(db)
-    const then = await get(ROUTES)
-    await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    pass(1_000)
+it('asOf returns the list of that instant with its version', async ({ db }) => {
+  const first = await fetchedAt(db, (await sync(db, routes('PMI-MAD'))).runId)
+  const { get, pass } = await readerOn(db)
+  const then = await get(ROUTES)
+  await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+  pass(1_000)
 
-    const past = await get(`${ROUTES}?asOf=${first.toISOString()}`)
-    const again = await get(`${ROUTES}?asOf=${first.toISOString()}`, {
-      'if-none-match': tagOf(then),
-    })
-    const future = await get(`${ROUTES}?asOf=2100-01-01T00:00:00Z`)
-
-    expect(past.text).toBe(then.text)
-    expect(tagOf(past)).toBe(tagOf(then))
-    expect(past.headers.get('farewatch-snapshot-at')).toBe(first.toISOString())
-    expect(again.status).toBe(304)
-    expect(pairsIn(future)).toEqual(['PMI-BCN', 'PMI-MAD'])
+  const past = await get(`${ROUTES}?asOf=${first.toISOString()}`)
+  const again = await get(`${ROUTES}?asOf=${first.toISOString()}`, {
+    'if-none-match': tagOf(then),
   })
+  const future = await get(`${ROUTES}?asOf=2100-01-01T00:00:00Z`)
+
+  expect(past.text).toBe(then.text)
+  expect(tagOf(past)).toBe(tagOf(then))
+  expect(past.headers.get('farewatch-snapshot-at')).toBe(first.toISOString())
+  expect(again.status).toBe(304)
+  expect(pairsIn(future)).toEqual(['PMI-BCN', 'PMI-MAD'])
 })
 
 describe('filters by place', () => {

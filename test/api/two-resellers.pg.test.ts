@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
 import { available, gone, record, silent } from '../fares/fare-fixtures.ts'
@@ -93,42 +93,40 @@ async function begin(worlds: Worlds): Promise<void> {
   })
 }
 
-describe('a reseller that shares its questions with another one', () => {
-  it('a reseller that shares its questions gets the same bytes as alone', async () => {
-    const worlds = await twoWorlds()
-    const { other } = worlds.together
-    await begin(worlds)
-    const check = (minutes: number, ...answer: [Parameters<typeof record>[3], typeof gone?]) =>
-      inBoth(worlds, async (world) =>
-        record(
-          world.db,
-          await fareOf(world.db, answer.length > 1 ? '102' : '101'),
-          ago(minutes),
-          ...answer,
-        ),
-      )
+it('a reseller that shares its questions gets the same bytes as alone', async () => {
+  const worlds = await twoWorlds()
+  const { other } = worlds.together
+  await begin(worlds)
+  const check = (minutes: number, ...answer: [Parameters<typeof record>[3], typeof gone?]) =>
+    inBoth(worlds, async (world) =>
+      record(
+        world.db,
+        await fareOf(world.db, answer.length > 1 ? '102' : '101'),
+        ago(minutes),
+        ...answer,
+      ),
+    )
 
-    await check(25, available('100.00'))
-    await check(25, available('50.00'), available('60.00'))
-    await check(22, available('105.00'))
-    // The other reseller adds and deletes its watches meanwhile.
-    await other?.send('POST', '/watch-lists/winter/pause', {})
-    await check(20, available('115.00'))
-    await check(20, silent, gone)
-    await other?.send('POST', '/watch-lists/winter/resume', {})
-    await check(15, gone)
-    await check(14, gone)
-    await other?.send('DELETE', '/watch-lists/winter/watches/B-2')
-    await check(13, available('55.00'), gone)
-    await check(10, available('99.00'))
-    await check(9, silent)
+  await check(25, available('100.00'))
+  await check(25, available('50.00'), available('60.00'))
+  await check(22, available('105.00'))
+  // The other reseller adds and deletes its watches meanwhile.
+  await other?.send('POST', '/watch-lists/winter/pause', {})
+  await check(20, available('115.00'))
+  await check(20, silent, gone)
+  await other?.send('POST', '/watch-lists/winter/resume', {})
+  await check(15, gone)
+  await check(14, gone)
+  await other?.send('DELETE', '/watch-lists/winter/watches/B-2')
+  await check(13, available('55.00'), gone)
+  await check(10, available('99.00'))
+  await check(9, silent)
 
-    const read = await expectSame(worlds, ['GET'])
-    expect(read.get(200)).toBeGreaterThan(12)
-    expect(read.get(404)).toBeGreaterThan(10)
-    const added = await expectSame(worlds, ['POST', 'PUT'])
-    expect(added.get(200)).toBeGreaterThan(2)
-    await expectSame(worlds, ['PATCH', 'DELETE'])
-    await expectSame(worlds, ['GET'])
-  })
+  const read = await expectSame(worlds, ['GET'])
+  expect(read.get(200)).toBeGreaterThan(12)
+  expect(read.get(404)).toBeGreaterThan(10)
+  const added = await expectSame(worlds, ['POST', 'PUT'])
+  expect(added.get(200)).toBeGreaterThan(2)
+  await expectSame(worlds, ['PATCH', 'DELETE'])
+  await expectSame(worlds, ['GET'])
 })

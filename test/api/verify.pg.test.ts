@@ -101,24 +101,22 @@ describe('an unknown availability', () => {
   })
 })
 
-describe('a tracked fare', () => {
-  it('a tracked fare records the checks of any caller by the same rules as scheduled checks', async ({
-    db,
-  }) => {
-    const fareId = await trackFare(db, { flightId: '1234' })
-    const { get, setAnswer } = await startFixture(db, json(JSON.stringify(flightFor('1234'))))
-    await get(`flightId=1234&${ONE_ADULT}`)
-    setAnswer(GONE)
-    await get(`flightId=1234&${ONE_ADULT}`)
-    expect(await kinds(db, fareId)).toEqual(['first_seen'])
+it('a tracked fare records the checks of any caller by the same rules as scheduled checks', async ({
+  db,
+}) => {
+  const fareId = await trackFare(db, { flightId: '1234' })
+  const { get, setAnswer } = await startFixture(db, json(JSON.stringify(flightFor('1234'))))
+  await get(`flightId=1234&${ONE_ADULT}`)
+  setAnswer(GONE)
+  await get(`flightId=1234&${ONE_ADULT}`)
+  expect(await kinds(db, fareId)).toEqual(['first_seen'])
 
-    await passSeconds(db, 20)
-    await get(`flightId=1234&${ONE_ADULT}`)
+  await passSeconds(db, 20)
+  await get(`flightId=1234&${ONE_ADULT}`)
 
-    expect(await kinds(db, fareId)).toEqual(['first_seen', 'became_unavailable'])
-    const { rows } = await sql<{ checks: number }>`select checks from fare_state`.execute(db)
-    expect(rows).toEqual([{ checks: 3 }])
-  })
+  expect(await kinds(db, fareId)).toEqual(['first_seen', 'became_unavailable'])
+  const { rows } = await sql<{ checks: number }>`select checks from fare_state`.execute(db)
+  expect(rows).toEqual([{ checks: 3 }])
 })
 
 const ASKED = `flightId=1234&${ONE_ADULT}`

@@ -28,30 +28,28 @@ async function addWatch(
   return { ana, base, fareId: await fareOf(db, '101') }
 }
 
-describe('a watch', () => {
-  it('a watch shows its belief and its next check', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db)
-    await record(db, fareId, ago(20), available('100.00'))
-    await record(db, fareId, ago(10), available('109.50'))
+it('a watch shows its belief and its next check', async ({ db }) => {
+  const { ana, fareId } = await addWatch(db)
+  await record(db, fareId, ago(20), available('100.00'))
+  await record(db, fareId, ago(10), available('109.50'))
 
-    const { body } = await ana.get(A_1)
+  const { body } = await ana.get(A_1)
 
-    expect(body).toMatchObject({
-      status: 'followed',
-      belief: {
-        state: 'bookable',
-        price: { amount: '109.50', currency: 'EUR' },
-        outbound: { belief: 'available', flight: { departure: { place: { iata: 'PMI' } } } },
-        return: null,
-      },
-      lastGoodCheckAt: ago(10).toISOString(),
-      lastCheckAt: ago(10).toISOString(),
-      next: { notBefore: ago(9).toISOString(), why: 'scheduled' },
-    })
-    for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'lastNotified']) {
-      expect(JSON.stringify(body)).not.toContain(name)
-    }
+  expect(body).toMatchObject({
+    status: 'followed',
+    belief: {
+      state: 'bookable',
+      price: { amount: '109.50', currency: 'EUR' },
+      outbound: { belief: 'available', flight: { departure: { place: { iata: 'PMI' } } } },
+      return: null,
+    },
+    lastGoodCheckAt: ago(10).toISOString(),
+    lastCheckAt: ago(10).toISOString(),
+    next: { notBefore: ago(9).toISOString(), why: 'scheduled' },
   })
+  for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'lastNotified']) {
+    expect(JSON.stringify(body)).not.toContain(name)
+  }
 })
 
 describe('the last flight of a watch', () => {

@@ -106,57 +106,55 @@ it.for([
   expect(stderr).toContain(output)
 })
 
-describe('a client of the API', () => {
-  it('calls the API of the settings, for a reseller too, and prints its answer', async ({ db }) => {
-    const env = { FAREWATCH_URL: await startApi(db), FAREWATCH_KEY: await newKeyText(db) }
-    const farewatch = (...args: string[]) => runCommand(args, env)
+it('a client of the API calls the API of the settings, for a reseller too, and prints its answer', async ({
+  db,
+}) => {
+  const env = { FAREWATCH_URL: await startApi(db), FAREWATCH_KEY: await newKeyText(db) }
+  const farewatch = (...args: string[]) => runCommand(args, env)
 
-    await farewatch('resellers', 'create', 'Reisebüro Süd')
-    const added = await farewatch(
-      'watch-lists',
-      'add',
-      '101',
-      '--reseller',
-      'Reisebüro Süd',
-      '--json',
-    )
-    const listed = await farewatch('resellers', 'list', '--json')
-    const csv = await farewatch('resellers', 'list', '-o', 'csv')
-    const table = await farewatch('resellers', 'list')
-    const actions = await farewatch('audit', 'list', '--json')
-    const unknown = await farewatch('endpoints', 'list', '--reseller', 'unknown')
+  await farewatch('resellers', 'create', 'Reisebüro Süd')
+  const added = await farewatch(
+    'watch-lists',
+    'add',
+    '101',
+    '--reseller',
+    'Reisebüro Süd',
+    '--json',
+  )
+  const listed = await farewatch('resellers', 'list', '--json')
+  const csv = await farewatch('resellers', 'list', '-o', 'csv')
+  const table = await farewatch('resellers', 'list')
+  const actions = await farewatch('audit', 'list', '--json')
+  const unknown = await farewatch('endpoints', 'list', '--reseller', 'unknown')
 
-    const operation = API_OPERATIONS.find(({ id }) => id === 'listResellers')
-    const page = { items: [JSON.parse(listed.stdout)], next: null }
-    expect(Value.Errors(operation?.answer.schema ?? {}, page)).toEqual([])
-    expect(page.items).toMatchObject([{ name: 'Reisebüro Süd', lists: 1, watches: 1 }])
-    expect(JSON.parse(added.stdout)).toMatchObject({ added: 1, watches: [{ reference: '101' }] })
-    expect(csv.stdout).toMatch(/^id,name,createdAt,.*\n1,Reisebüro Süd,20.*\n$/)
-    expect(table.stdout).toMatch(/^reseller +share +created, UTC +disabled +lists/)
-    expect(JSON.parse(actions.stdout)).toMatchObject({ by: 'key 1', action: 'reseller created' })
-    expect(unknown).toMatchObject({ exit: EXIT.failed, stdout: '' })
-    expect(unknown.stderr).toContain('no reseller named "unknown"')
-  })
+  const operation = API_OPERATIONS.find(({ id }) => id === 'listResellers')
+  const page = { items: [JSON.parse(listed.stdout)], next: null }
+  expect(Value.Errors(operation?.answer.schema ?? {}, page)).toEqual([])
+  expect(page.items).toMatchObject([{ name: 'Reisebüro Süd', lists: 1, watches: 1 }])
+  expect(JSON.parse(added.stdout)).toMatchObject({ added: 1, watches: [{ reference: '101' }] })
+  expect(csv.stdout).toMatch(/^id,name,createdAt,.*\n1,Reisebüro Süd,20.*\n$/)
+  expect(table.stdout).toMatch(/^reseller +share +created, UTC +disabled +lists/)
+  expect(JSON.parse(actions.stdout)).toMatchObject({ by: 'key 1', action: 'reseller created' })
+  expect(unknown).toMatchObject({ exit: EXIT.failed, stdout: '' })
+  expect(unknown.stderr).toContain('no reseller named "unknown"')
 })
 
-describe('a command whose request follows from its words', () => {
-  it('lists the watch lists of a reseller, and of incidents the open ones alone', async ({
+it('a command whose request follows from its words lists the watch lists of a reseller, and of incidents the open ones alone', async ({
+  db,
+  databaseUrl,
+}) => {
+  const run = (line: string) => runCommand(line.split(' '), { DATABASE_URL: databaseUrl })
+  await run('resellers create northwind')
+  await run('watch-lists add PMI=OSL --reseller northwind')
+  await sql`insert into incident (kind, closed_at) values ('mass_loss', now()), ('mass_expiry', null)`.execute(
     db,
-    databaseUrl,
-  }) => {
-    const run = (line: string) => runCommand(line.split(' '), { DATABASE_URL: databaseUrl })
-    await run('resellers create northwind')
-    await run('watch-lists add PMI=OSL --reseller northwind')
-    await sql`insert into incident (kind, closed_at) values ('mass_loss', now()), ('mass_expiry', null)`.execute(
-      db,
-    )
+  )
 
-    const lists = await run('watch-lists list --reseller northwind --json')
-    const open = await run('incidents list --open --json')
+  const lists = await run('watch-lists list --reseller northwind --json')
+  const open = await run('incidents list --open --json')
 
-    expect(JSON.parse(lists.stdout)).toMatchObject({ name: 'watches', watches: 1, paused: 0 })
-    expect(JSON.parse(open.stdout)).toMatchObject({ kind: 'mass_expiry' })
-  })
+  expect(JSON.parse(lists.stdout)).toMatchObject({ name: 'watches', watches: 1, paused: 0 })
+  expect(JSON.parse(open.stdout)).toMatchObject({ kind: 'mass_expiry' })
 })
 
 test.each([

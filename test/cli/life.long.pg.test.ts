@@ -52,21 +52,19 @@ function exitIn(folder: string): Promise<string | undefined> {
   )
 }
 
-describe('a command whose output pipe is closed', () => {
-  it('stops its embedded database', async () => {
-    const home = await newHome()
-    const env = { PATH: process.env.PATH ?? '', FAREWATCH_HOME: home }
-    const question = 'select generate_series(1, 200000)'
-    const pipeline = `{ "${FAREWATCH}" sql "${question}" --csv; echo $? > exit; } | head -1`
-    const shell = spawn('sh', ['-c', pipeline], { env, cwd: home })
-    const read = text(shell.stdout)
-    await once(shell, 'close')
+it('a command whose output pipe is closed stops its embedded database', async () => {
+  const home = await newHome()
+  const env = { PATH: process.env.PATH ?? '', FAREWATCH_HOME: home }
+  const question = 'select generate_series(1, 200000)'
+  const pipeline = `{ "${FAREWATCH}" sql "${question}" --csv; echo $? > exit; } | head -1`
+  const shell = spawn('sh', ['-c', pipeline], { env, cwd: home })
+  const read = text(shell.stdout)
+  await once(shell, 'close')
 
-    expect(await read).toBe('generate_series\n')
-    const exit = await until('the end of the command', () => exitIn(home))
-    expect(exit).toBe('0\n')
-    const { data } = await findPlace(home)
-    expect(await readdir(data)).toContain('PG_VERSION')
-    await until('no server', async () => (await postgresProcessesIn(data)).length === 0)
-  })
+  expect(await read).toBe('generate_series\n')
+  const exit = await until('the end of the command', () => exitIn(home))
+  expect(exit).toBe('0\n')
+  const { data } = await findPlace(home)
+  expect(await readdir(data)).toContain('PG_VERSION')
+  await until('no server', async () => (await postgresProcessesIn(data)).length === 0)
 })

@@ -49,23 +49,21 @@ describe.each(STORES)('a worker with its queue in %s that gets SIGTERM', (store)
   })
 })
 
-describe('a service whose database a newer version migrates', () => {
-  it('ends in order with a sentence, if the new schema would break it', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const upstream = await silentUpstream()
-    const worker = startInTest(['worker'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: upstream.url,
-      ADMIN_PORT: '0',
-    })
-    await addressesOf(worker)
-
-    await sql`insert into migration_note values ('9999_newer', false)`.execute(db)
-
-    expect(await worker.ended).toBe(1)
-    expect(worker.stderr()).toContain('the database has schema 9999_newer of a newer farewatch')
-    expect(logLines(worker).at(-1)).toMatchObject({ msg: 'stopped' })
+it('a service whose database a newer version migrates ends in order with a sentence, if the new schema would break it', async ({
+  db,
+  databaseUrl,
+}) => {
+  const upstream = await silentUpstream()
+  const worker = startInTest(['worker'], {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: upstream.url,
+    ADMIN_PORT: '0',
   })
+  await addressesOf(worker)
+
+  await sql`insert into migration_note values ('9999_newer', false)`.execute(db)
+
+  expect(await worker.ended).toBe(1)
+  expect(worker.stderr()).toContain('the database has schema 9999_newer of a newer farewatch')
+  expect(logLines(worker).at(-1)).toMatchObject({ msg: 'stopped' })
 })
