@@ -110,29 +110,22 @@ it('a client of the API calls the API of the settings, for a reseller too, and p
   db,
 }) => {
   const env = { FAREWATCH_URL: await startApi(db), FAREWATCH_KEY: await newKeyText(db) }
-  const farewatch = (...args: string[]) => runCommand(args, env)
+  const farewatch = (line: string) => runCommand(line.split(' '), env)
 
-  await farewatch('resellers', 'create', 'Reisebüro Süd')
-  const added = await farewatch(
-    'watch-lists',
-    'add',
-    '101',
-    '--reseller',
-    'Reisebüro Süd',
-    '--json',
-  )
-  const listed = await farewatch('resellers', 'list', '--json')
-  const csv = await farewatch('resellers', 'list', '-o', 'csv')
-  const table = await farewatch('resellers', 'list')
-  const actions = await farewatch('audit', 'list', '--json')
-  const unknown = await farewatch('endpoints', 'list', '--reseller', 'unknown')
+  await farewatch('resellers create Reisebüro')
+  const added = await farewatch('watch-lists add 101 --reseller Reisebüro --json')
+  const listed = await farewatch('resellers list --json')
+  const csv = await farewatch('resellers list -o csv')
+  const table = await farewatch('resellers list')
+  const actions = await farewatch('audit list --json')
+  const unknown = await farewatch('endpoints list --reseller unknown')
 
   const operation = API_OPERATIONS.find(({ id }) => id === 'listResellers')
   const page = { items: [JSON.parse(listed.stdout)], next: null }
   expect(Value.Errors(operation?.answer.schema ?? {}, page)).toEqual([])
-  expect(page.items).toMatchObject([{ name: 'Reisebüro Süd', lists: 1, watches: 1 }])
+  expect(page.items).toMatchObject([{ name: 'Reisebüro', lists: 1, watches: 1 }])
   expect(JSON.parse(added.stdout)).toMatchObject({ added: 1, watches: [{ reference: '101' }] })
-  expect(csv.stdout).toMatch(/^id,name,createdAt,.*\n1,Reisebüro Süd,20.*\n$/)
+  expect(csv.stdout).toMatch(/^id,name,createdAt,.*\n1,Reisebüro,20.*\n$/)
   expect(table.stdout).toMatch(/^reseller +share +created, UTC +disabled +lists/)
   expect(JSON.parse(actions.stdout)).toMatchObject({ by: 'key 1', action: 'reseller created' })
   expect(unknown).toMatchObject({ exit: EXIT.failed, stdout: '' })

@@ -6,7 +6,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
   it('lists dead jobs with their failure, retries them and drops them', async ({ databaseUrl }) => {
     const world = await aWorld(databaseUrl, store)
     const system = queueOf(world)
-    const farewatch = (line: string) => inWorld(world)(...line.split(' '))
+    const farewatch = inWorld(world)
     expect((await farewatch('jobs list')).stdout).toBe('no jobs in this state\n')
     await killJobs(system, { queue: 'verify', count: 3, message: 'out of \u001b[31mluck' })
 

@@ -11,12 +11,12 @@ describe('routes export', () => {
     databaseUrl,
   }) => {
     const farewatch = inWorld(await aWorld(databaseUrl, 'postgres'))
-    const none = await farewatch('routes', 'export')
+    const none = await farewatch('routes export')
     await sync(db, manyRoutes(3))
 
-    const now = await farewatch('routes', 'export')
-    const early = await farewatch('routes', 'export', '--as-of', '1990-01-01')
-    const late = await farewatch('routes', 'export', '--as-of', '2999-01-01T00:00:00Z')
+    const now = await farewatch('routes export')
+    const early = await farewatch('routes export --as-of 1990-01-01')
+    const late = await farewatch('routes export --as-of 2999-01-01T00:00:00Z')
 
     expect(none).toMatchObject({ exit: 1, stdout: '' })
     expect(none.stderr).toMatch(/^farewatch: .*list/)
