@@ -227,7 +227,6 @@ const PREDICATE = /^(must|is) /
 export class ApiProblem extends AppError {
   override readonly name = 'ApiProblem'
   override readonly code: string
-  readonly faults: readonly Fault[]
 
   constructor({ code, title, errors, ...first }: Problem) {
     const faults = errors ?? [first]
@@ -237,7 +236,6 @@ export class ApiProblem extends AppError {
     })
     super(texts.join('\n'))
     this.code = code
-    this.faults = faults
   }
 }
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Clock } from '../platform/base/clock.ts'
 import { AppError } from '../platform/base/errors.ts'
 import type { UnknownReason } from '../platform/base/kinds.ts'
+import { createFairSemaphore } from '../platform/base/semaphore.ts'
 import { type Db, type RawBuilder, sql } from '../platform/db/database.ts'
 import { pausedForMs } from '../platform/db/pauses.ts'
 import { isAhead } from '../platform/db/transaction.ts'
@@ -66,7 +67,7 @@ type TakeSlotFor = (caller: CallerKey, signal: AbortSignal) => Promise<TakenSlot
  * NoSlotError, or the signal's reason when it aborts.
  */
 export function createSlotQueue(deps: SlotQueueDeps): TakeSlotFor {
-  const queue = createRoundRobin()
+  const queue = createFairSemaphore(1)
   const { clock, timeoutMs } = deps
   return async (caller, signal) => {
     const endMs = clock.now().getTime() + timeoutMs
@@ -76,48 +77,6 @@ export function createSlotQueue(deps: SlotQueueDeps): TakeSlotFor {
       )
       const taken = await waitForSlot(slot, { ...skew, clock, signal })
       if (taken !== undefined) return taken
-    }
-  }
-}
-
-interface Waiting {
-  readonly caller: CallerKey
-  readonly start: () => void
-}
-
-/**
- * Runs one piece of work at a time. The next is that of the caller whose last turn is longest ago, and of the work
- * of one caller that which has waited longest.
- */
-function createRoundRobin(): <T>(caller: CallerKey, work: () => Promise<T>) => Promise<T> {
-  const waiting: Waiting[] = []
-  const lastServed = new Map<CallerKey, number>()
-  let served = 0
-  let isBusy = false
-
-  /** A caller without a turn since the queue was last empty comes first. */
-  const lastServedOf = ({ caller }: Waiting) => lastServed.get(caller) ?? 0
-
-  function startNext(): void {
-    const [next] = waiting.toSorted((a, b) => lastServedOf(a) - lastServedOf(b))
-    isBusy = next !== undefined
-    if (next === undefined) {
-      lastServed.clear()
-      return
-    }
-    waiting.splice(waiting.indexOf(next), 1)
-    next.start()
-  }
-
-  return async (caller, work) => {
-    if (isBusy) await new Promise<void>((start) => waiting.push({ caller, start }))
-    isBusy = true
-    served += 1
-    lastServed.set(caller, served)
-    try {
-      return await work()
-    } finally {
-      startNext()
     }
   }
 }

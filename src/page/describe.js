@@ -3,9 +3,10 @@
  * @import { Belief, Digest, Fare, Flight, LastFlight, Leg, PlaceChange, Price, RecordFlights, RoutePlace, WebhookEndpoint } from './api-types.ts'
  * @import { Level } from './parts.js'
  */
+import { eventText } from '../delivery/formats/event-text.ts'
 import { textOf, texts } from './texts.js'
-import { dayText, localText } from './times.js'
-import { phrase, termsText, vocabulary } from './vocabulary.js'
+import { localText } from './times.js'
+import { termsText, vocabulary } from './vocabulary.js'
 
 /**
  * A price as text, or null.
@@ -97,21 +98,10 @@ function routeSubject({ departure, destination, eitherDirection }) {
   return { title, detail: cities.join(' – ') }
 }
 
-/** The sentence of a record, with what its price means. @param {Change} record */
+/** What a record says, with what its price means. @param {Change} record */
 export function changeText(record) {
-  return [eventText(record), ...notesOf(record)].join(', ')
-}
-
-/** @param {Change} record */
-function notesOf({ intents = [], saving, context }) {
-  const { notes } = vocabulary
-  const isKnown = context?.percentile != null
-  const rank = isKnown && (context.lowest ? notes.lowest : notes.percentile)
-  const low = intents.includes('newLowDays') && !(isKnown && context.lowest) && notes.newLow
-  const [prices, percentile] = [String(context?.prices), String(context?.percentile)]
-  const values = { saving: priceText(saving), prices, percentile }
-  const texts = [notes.saving, rank, low].map((note) => note && phrase([note], values))
-  return texts.filter(Boolean)
+  const year = new Date().getFullYear()
+  return eventText(/** @type {Parameters<typeof eventText>[0]} */ (record), { year })
 }
 
 /** A route with its availability, or a place with its attributes. @param {Side | null | undefined} state */
@@ -123,85 +113,9 @@ export function routeText(state) {
   return state.available ? 'The route can be booked.' : 'The route cannot be booked.'
 }
 
-/** The values of a sentence about a route or a place. @param {Change} record */
-function routeValues({ route, place, firstSeenAt, detectedAt = '' }) {
-  const nameOf = (/** @type {PlaceChange['after']} */ { iata, city, country }) =>
-    `${city} (${iata}), ${country}`
-  const ends = route && [route.departure, route.destination]
-  return {
-    route: ends?.map((end) => end.city || codeOf(end)).join(' – '),
-    codes: ends?.map(codeOf).join('–'),
-    today: firstSeenAt && firstSeenAt < detectedAt ? undefined : 'today',
-    firstSeen: firstSeenAt && dayText(new Date(firstSeenAt)),
-    place: place && nameOf(place.after),
-    placeBefore: place && nameOf(place.before),
-  }
-}
-
-/** @param {Change} record */
-function eventText(record) {
-  const { kind, reason, before, after } = record
-  const known = vocabulary.kinds[kind]
-  if (known === undefined) return textOf({}, kind)
-  const values = {
-    state: stateText(after),
-    reason: vocabulary.reasons[reason ?? ''] ?? known.label,
-    leg: lostLeg(after),
-    before: flightsBefore(before, after),
-    price: priceText(after?.price),
-    was: priceText(before?.price),
-    site: sitesText(after),
-    siteBefore: sitesText(before),
-    ...stepOf(before?.price, after?.price),
-    ...routeValues(record),
-  }
-  return phrase(known.sentences, values) ?? known.label
-}
-
-/** The state of a fare, with its price if it can be booked. @param {Side | null | undefined} fare */
-function stateText(fare) {
-  if (!fare?.outbound) return undefined
-  const { state, outbound, return: back, price } = fare
-  return phrase(vocabulary.states[state ?? '']?.sentences ?? [], {
-    price: priceText(price),
-    outbound: textOf(vocabulary.beliefs, outbound.belief),
-    return: back && textOf(vocabulary.beliefs, back.belief),
-  })
-}
-
-/** The names of the sites that sell a fare. @param {Side | null | undefined} fare */
-function sitesText(fare) {
-  const names = [fare?.outbound, fare?.return].flatMap((leg) => leg?.flight?.site?.name ?? [])
-  return [...new Set(names)].join(' and ') || undefined
-}
-
 /** The code of a place; its id, if it has none. @param {Pick<RoutePlace, 'iata' | 'id'>} place */
 export function codeOf({ iata, id }) {
   return iata || id
-}
-
-/** Which of two flights was lost, if one was. @param {Side | null | undefined} fare */
-function lostLeg(fare) {
-  if (!fare?.return || fare.return.belief === fare.outbound?.belief) return undefined
-  return vocabulary.legs[fare.outbound?.belief === 'unavailable' ? 'outbound' : 'return']
-}
-
-/** The flights before a change, if they read otherwise. @param {Side | null | undefined} before @param {Side | null | undefined} after */
-function flightsBefore(before, after) {
-  const [was, is] = [before, after].map((fare) => {
-    const { title, detail } = subjectOf({ after: fare })
-    return title && `${title}, ${detail}`
-  })
-  return was === is ? undefined : was
-}
-
-/** The amount before a step of the price in one currency, by its direction, and by how much. @param {Price | null | undefined} was @param {Price | null | undefined} is */
-function stepOf(was, is) {
-  if (!was || !is || was.currency !== is.currency) return {}
-  const step = Number(is.amount) / Number(was.amount) - 1
-  const share = Math.abs(step)
-  const percent = share >= 0.005 && Number.isFinite(share) ? (100 * share).toFixed() : undefined
-  return { percent, [step > 0 ? 'risenFrom' : 'fallenFrom']: was.amount }
 }
 
 /** @param {string | undefined} state */

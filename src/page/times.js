@@ -1,34 +1,17 @@
+import * as lengths from '../platform/base/text.ts'
 import { useNow } from './hooks.js'
 import { html } from './parts.js'
 import { serverNow } from './session.js'
 import { texts } from './texts.js'
 
-const MINUTE = 60
-const MINUTES_OF_DAY = 24 * 60
+/** A text of a length of time without line breaks before its units. @param {string} text */
+const unbroken = (text) => text.replaceAll(/ (?=\D)/g, '\u00A0')
 
-/**
- * A length of time in one or two units: "42 s", "5 min", "3 h 10 min", "2 d 4 h". No line breaks before a unit.
- * @param {number} seconds
- */
-export function durationText(seconds) {
-  const s = Math.max(0, Math.round(seconds))
-  if (s < 90) return `${s}\u00A0s`
-  const minutes = Math.round(s / MINUTE)
-  if (minutes < 90) return `${minutes}\u00A0min`
-  if (minutes < 2 * MINUTES_OF_DAY) return twoUnits(minutes, 60, ['h', 'min'])
-  return twoUnits(Math.round(minutes / 60), 24, ['d', 'h'])
-}
+/** "42 s", "5 min", "3 h 10 min", "2 d 4 h". @param {number} seconds */
+export const durationText = (seconds) => unbroken(lengths.durationText(1000 * seconds))
 
-/** Rounded before it is divided: 3 h 60 min is 4 h. @param {number} n @param {number} size @param {[string, string]} units */
-function twoUnits(n, size, [large, small]) {
-  const rest = n % size
-  return `${Math.floor(n / size)}\u00A0${large}${rest === 0 ? '' : ` ${rest}\u00A0${small}`}`
-}
-
-/** A length of time with tenths of a second below ten seconds. @param {number} seconds */
-export function shortText(seconds) {
-  return seconds < 10 ? `${seconds.toFixed(1)}\u00A0s` : durationText(seconds)
-}
+/** With tenths of a second below ten seconds. @param {number} seconds */
+export const shortText = (seconds) => unbroken(lengths.shortText(seconds))
 
 /*
  * One clock: instants are shown by the clock of this browser, in 24 hours; the footer names its zone. Only the

@@ -46,19 +46,3 @@ export function termsText(question) {
   })
   return parts.join(', ')
 }
-
-/**
- * The first template of which all values are known, with its values.
- * @param {readonly string[]} templates
- * @param {Record<string, string | null | undefined>} values
- */
-export function phrase(templates, values) {
-  const isKnown = (/** @type {string} */ name) => Boolean(values[name])
-  const names = (/** @type {string} */ template) =>
-    [...template.matchAll(VALUE)].map(([, name = '']) => name)
-  return templates
-    .find((template) => names(template).every(isKnown))
-    ?.replaceAll(VALUE, (_, /** @type {string} */ name) => values[name] ?? '')
-}
-
-const VALUE = /\{(\w+)\}/g

@@ -11,27 +11,21 @@ export interface Route {
   readonly destination: Place
 }
 
-/** Counts of the anomalies of a list that do not reject it. */
-export interface RouteListCounts {
-  /** Departure and destination are the same place. */
-  readonly selfRoutes: number
+/** Counts of the anomalies of a list that do not reject it, by their names in the metrics. */
+export const NO_COUNTS = {
   /** Fields of routes and places that the interface does not name. They are dropped. */
-  readonly unknownFields: number
+  unknown_fields: 0,
   /** Place ids that were sent as numbers. */
-  readonly numericIds: number
+  numeric_ids: 0,
   /** Attributes that are missing, null or not text. They are read as ''. */
-  readonly blankTexts: number
+  blank_texts: 0,
   /** Attributes with NUL, a lone surrogate or more than 200 characters. They are cleaned and cut. */
-  readonly cleanedTexts: number
+  cleaned_texts: 0,
+  /** Departure and destination are the same place. */
+  self_routes: 0,
 }
 
-export const NO_COUNTS: RouteListCounts = {
-  selfRoutes: 0,
-  unknownFields: 0,
-  numericIds: 0,
-  blankTexts: 0,
-  cleanedTexts: 0,
-}
+export type RouteListCounts = Readonly<typeof NO_COUNTS>
 
 /** What an answer offers for a later conditional request. Null if it offers none, or none that we would send. */
 export interface Validators {

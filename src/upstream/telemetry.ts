@@ -4,16 +4,12 @@ import { QUICK_RETRY_OUTCOMES, type QuickRetry, type UpstreamCall } from './atte
 import { listBreakers } from './breaker/breaker-state.ts'
 import { readHealth } from './breaker/circuit-breaker.ts'
 import { ANSWER_ANOMALIES } from './observation.ts'
-import type { RouteListBody, RouteListCounts } from './route-list.ts'
+import { NO_COUNTS, type RouteListBody, type RouteListCounts } from './route-list.ts'
 import { UpstreamContractError } from './upstream-errors.ts'
 
 const LIST_ANOMALIES = [
   'broken_list',
-  'unknown_fields',
-  'numeric_ids',
-  'blank_texts',
-  'cleaned_texts',
-  'self_routes',
+  ...(Object.keys(NO_COUNTS) as (keyof RouteListCounts)[]),
 ] as const
 
 /**
@@ -46,18 +42,6 @@ export function anomalyCounter({
   }
 }
 
-/** The anomalies of a list, as far as it was read. `failure` is the error that ended the reading. */
-export function anomaliesOfList(counts: RouteListCounts, failure?: unknown): AnomalyCounts {
-  return {
-    broken_list: failure instanceof UpstreamContractError ? 1 : 0,
-    unknown_fields: counts.unknownFields,
-    numeric_ids: counts.numericIds,
-    blank_texts: counts.blankTexts,
-    cleaned_texts: counts.cleanedTexts,
-    self_routes: counts.selfRoutes,
-  }
-}
-
 /** Reports a list's anomalies once, after the first reading. A retried transaction reads the list again. */
 export function observedList(
   body: RouteListBody | null,
@@ -69,7 +53,8 @@ export function observedList(
   return {
     ...body,
     onRead(counts: RouteListCounts, failure?: unknown) {
-      if (!reported) observe(endpoint, anomaliesOfList(counts, failure))
+      const broken_list = failure instanceof UpstreamContractError ? 1 : 0
+      if (!reported) observe(endpoint, { broken_list, ...counts })
       reported = true
     },
   }

@@ -2,7 +2,7 @@ import type { Flight } from '../feeds/change-shapes.ts'
 import { readFeedBounds } from '../feeds/feed-bounds.ts'
 import type { BeliefState } from '../platform/base/kinds.ts'
 import type { ResellerId } from '../platform/base/reseller-id.ts'
-import { createKeyedSemaphore, createSemaphore } from '../platform/base/semaphore.ts'
+import { createFairSemaphore } from '../platform/base/semaphore.ts'
 import { type Db, sql, type Tx } from '../platform/db/database.ts'
 import { databaseNow } from '../platform/db/transaction.ts'
 import { readOwnPaces } from '../schedule/turn-shapes.ts'
@@ -183,21 +183,11 @@ async function collect<T>(pages: AsyncIterable<readonly T[]>, limit: number): Pr
   return found.slice(0, limit)
 }
 
-const ofAll = createSemaphore(2)
-const ofReseller = createKeyedSemaphore({ width: 1, maxWaiting: Number.POSITIVE_INFINITY })
-
 /**
  * Only two transactions at a time read the states of lists, so that connections remain for other requests, and of a
  * reseller one: a page of a thousand watches takes the processor for a tenth of a second.
  */
-export async function reading<T>(resellerId: number, read: () => Promise<T>): Promise<T> {
-  const release = await ofReseller.acquire(String(resellerId))
-  try {
-    return await ofAll(read)
-  } finally {
-    release?.()
-  }
-}
+export const reading = createFairSemaphore(2)
 
 /** Runs reads that see the database at one moment. */
 function inSnapshot<T>(db: Db, read: (tx: Tx) => Promise<T>): Promise<T> {

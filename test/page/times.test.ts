@@ -1,28 +1,15 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 
 /** The page's modules have no types for TypeScript: they are checked on their own, with those of browsers. */
 async function load<T>(name: string): Promise<T> {
   return (await import(new URL(`../../src/page/${name}`, import.meta.url).href)) as T
 }
 
-const { durationText, localText, axisText } = await load<{
-  durationText(seconds: number): string
+const { localText, axisText } = await load<{
   localText(local: string): string
   axisText(ms: number, apartMs: number): string
 }>('times.js')
 const { runsOf } = await load<{ runsOf(values: (number | null)[]): object[][] }>('chart.js')
-
-describe('a length of time', () => {
-  it.each([
-    [42, '42 s'],
-    [5 * 60, '5 min'],
-    [3 * 3600 + 59 * 60 + 45, '4 h'],
-    [3 * 3600 + 10 * 60, '3 h 10 min'],
-    [2 * 86_400 + 23 * 3600 + 50 * 60, '3 d'],
-  ])('of %d s is rounded before it is divided', (seconds, text) => {
-    expect(durationText(seconds).replaceAll('\u00A0', ' ')).toBe(text)
-  })
-})
 
 it('the clock has 24 hours, for instants and for the local times of flights', () => {
   expect(axisText(new Date(2027, 0, 2, 0, 5).getTime(), 60_000)).toBe('00:05')

@@ -94,7 +94,7 @@ it.each([undefined, null, 7, true, {}])(
     const sent = { ...place('1'), city }
 
     expect(await departureOf(sent)).toEqual(place('1', { city: '' }))
-    expect(await countsOf(`[${elementWith(sent)}]`)).toEqual({ ...NO_COUNTS, blankTexts: 1 })
+    expect(await countsOf(`[${elementWith(sent)}]`)).toEqual({ ...NO_COUNTS, blank_texts: 1 })
   },
 )
 
@@ -106,7 +106,7 @@ it.each([
   const body = `[${elementWith({ ...place('1'), city })}]`
 
   expect((await readAll(body)).routes[0]?.departure.city).toBe(clean)
-  expect(await countsOf(body)).toEqual({ ...NO_COUNTS, cleanedTexts: 1 })
+  expect(await countsOf(body)).toEqual({ ...NO_COUNTS, cleaned_texts: 1 })
 })
 
 it('the attributes of a place are one spelling, without white space around them, and its id stays', async () => {
@@ -131,7 +131,7 @@ it('unknown fields are dropped and counted', async () => {
 
   const bare = (id: string) => place(id, { iata: '', city: '', country: '' })
   expect(routes).toEqual([{ departure: bare('1'), destination: bare('2') }] satisfies Route[])
-  expect(await countsOf(sent)).toMatchObject({ unknownFields: 4, numericIds: 2, blankTexts: 6 })
+  expect(await countsOf(sent)).toMatchObject({ unknown_fields: 4, numeric_ids: 2, blank_texts: 6 })
 })
 
 it.each([

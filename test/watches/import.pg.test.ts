@@ -110,6 +110,7 @@ function linesOf({ warnings }: Pick<ImportOutcome, 'warnings'>): string[] {
 
 const NO_NUMBER = 'is no number, as the flight ids of the upstream are'
 
+const NO_PLACE = 'is the code of no airport, and of no place in the lists'
 const NOT_SHOWN = 'was not available when the upstream was asked, and no answer has shown it'
 
 /** Three checked fares: 101 was shown, 102 was not, and 103 was shown and has departed. */
@@ -145,6 +146,30 @@ describe('the warnings of an import', () => {
       `1 flight_id: ${NO_NUMBER}`,
       `1 return_flight_id: ${NO_NUMBER}`,
     ])
+  })
+
+  it('name codes of routes that no airport has, unless a list has had a place of the code', async ({
+    db,
+  }) => {
+    await sql`
+      insert into place_version (place_id, iata, city, country, valid_from) values ('p', 'QQQ', 'Q', 'Q', now())
+    `.execute(db)
+    const resellerId = await newReseller(db)
+    const rows = ['OSL', 'QQQ', 'PMI'].map((destination) =>
+      cells({
+        reference: destination,
+        flight_id: '',
+        departure: 'XQX',
+        destination,
+        non_residents_adults: '',
+      }),
+    )
+
+    expect(linesOf(await importRows(db, resellerId, rows.slice(1)))).toEqual([
+      `1 departure: ${NO_PLACE}`,
+      `2 departure: ${NO_PLACE}`,
+    ])
+    expect(linesOf(await importRows(db, resellerId, rows))).toEqual([`1 departure: ${NO_PLACE}`])
   })
 
   it('name flights that have departed or that no answer has shown, for watches that begin', async ({

@@ -151,6 +151,9 @@ describe('farewatch watch-list', () => {
       '  and 13 more invalid rows\nwarnings:\n  line 3, flight_id: is no number',
     )
 
+    await writeFile(file, `${header}${more.join('')}`)
+    expect((await verb('import')).stderr).toContain('\n  and 10 more invalid rows\n')
+
     await writeFile(file, `${header}summer,A-1,101,1,0,`)
     expect((await verb('diff')).stdout).toBe(
       '~ summer  A-1  departs_on: 2099-08-01 -> none\n' +

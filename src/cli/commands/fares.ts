@@ -4,7 +4,7 @@ import { changeSentence, type ShownChange } from '../../delivery/formats/change-
 import { VOCABULARY } from '../../platform/base/vocabulary.ts'
 import { fieldValue, TERM_FIELDS, termsText } from '../../upstream/question.ts'
 import type { Answer } from '../api-client.ts'
-import { type Asking, ask, call } from '../api-command.ts'
+import { type Asking, ask, call, list } from '../api-command.ts'
 import { add, type Commands, help, type ProgramOptions } from '../describe.ts'
 import { interruptSignal } from '../exit-codes.ts'
 import { integerOption } from '../option-parsers.ts'
@@ -69,6 +69,21 @@ function verifyText(answer: Answer<'GET /flights/fares/verify'>): string {
 type Fare = Answer<'GET /fares/{fareId}'>
 
 function addFares(program: Command): void {
+  add(program, 'list', 'List the tracked fares of a flight, those that are watched first', {
+    examples: ['153142210230'],
+  })
+    .argument('<flightId>', 'the id of the outbound flight')
+    .action(
+      list('GET /fares', {
+        columns: {
+          id: 'fareId',
+          return: 'returnFlightId',
+          passengers: passengersOf,
+          watches: 'watchers',
+        },
+        none: 'no fare of this flight was ever watched',
+      }),
+    )
   add(program, 'show', 'Show the belief of a tracked fare, its history and its next check', {
     examples: ['17'],
   })
@@ -112,10 +127,14 @@ function fareText(fare: Fare, width: number): string {
     turns?.why,
   )
   return present(
-    `fare ${fare.fareId}: flight ${fare.flightId}${back}, for ${termsText(fare) || '1 adult'}`,
+    `fare ${fare.fareId}: flight ${fare.flightId}${back}, for ${passengersOf(fare)}`,
     ...facts.map((fact) => hangingIndent('  ', fact, width)),
     fare.timeline.length > 0 && `\n${tableText(columns, fare.timeline, width)}`,
   ).join('\n')
+}
+
+function passengersOf(fare: Parameters<typeof termsText>[0]): string {
+  return termsText(fare) || '1 adult'
 }
 
 function priceText({ price }: Pick<Fare, 'price'>): string {

@@ -1,6 +1,6 @@
 import { pauseText, processText } from '../../health/state-text.ts'
 import type { StatusWarning } from '../../health/status-shapes.ts'
-import { durationText } from '../../platform/base/text.ts'
+import { durationText, shortText } from '../../platform/base/text.ts'
 import type { Answer, Sent } from '../api-client.ts'
 import {
   agoText,
@@ -137,11 +137,6 @@ function delayLines({ detectionDelays, contradicted, at }: Status): Line[] {
 }
 
 const WAITS = { confirmation: 'to be confirmed', late: 'late', held: 'held' } as const
-
-/** Tenths below ten seconds, because a delay may be short. */
-function shortText(seconds: number): string {
-  return seconds < 10 ? `${seconds.toFixed(1)} s` : durationText(seconds * 1000)
-}
 
 /** What operators will pause. A pause that runs is a warning. */
 function plannedLines({ pauses, at }: Status): Line[] {

@@ -15,7 +15,7 @@ import {
   cellsOf,
   type InvalidRow,
 } from '../../watches/rows/watch-row.ts'
-import { type Answer, type Api, ApiProblem, type Call, type Fault, withApi } from '../api-client.ts'
+import { type Answer, type Api, type Call, type Fault, withApi } from '../api-client.ts'
 import { readAll, readPages } from '../api-command.ts'
 import type { ProgramOptions } from '../describe.ts'
 import { createTerminal, writeOut } from '../terminal.ts'
@@ -116,7 +116,7 @@ async function readRows(file: string, { skipInvalid }: FileOptions): Promise<Fil
   return { entries: batches.flat(), invalid }
 }
 
-/** Asks the API what it would do with the rows. It alone can judge some, such as those whose date has passed. */
+/** Asks the API what it would do with the valid rows. It alone can judge some, such as those whose date has passed. */
 async function planParts(
   api: Api,
   file: string,
@@ -126,17 +126,12 @@ async function planParts(
   const parts: PlannedPart[] = []
   for (const [list, ofList] of Map.groupBy(entries, ({ entry }) => entry.list)) {
     const part = { list, entries: ofList }
-    try {
-      const plan = await save(api, part, { ...options, dryRun: true })
-      for (const fault of plan.errors) invalid.add(rowOf(fault, part))
-      invalid.count += plan.skipped - plan.errors.length
-      parts.push({ ...part, plan })
-    } catch (err) {
-      if (!(err instanceof ApiProblem) || err.code !== 'watch.invalid_rows') throw err
-      for (const fault of err.faults) invalid.add(rowOf(fault, part))
-      throw new InvalidRowsError(file, invalid)
-    }
+    const plan = await save(api, part, { ...options, skipInvalid: true, dryRun: true })
+    for (const fault of plan.errors) invalid.add(rowOf(fault, part))
+    invalid.count += plan.skipped - plan.errors.length
+    parts.push({ ...part, plan })
   }
+  if (invalid.count > 0 && !options.skipInvalid) throw new InvalidRowsError(file, invalid)
   return parts
 }
 

@@ -1,5 +1,6 @@
 import { cleanText, nameText, plainLine } from '../../platform/base/text.ts'
-import { changeSentence, type ShownChange, type ShownRouteChange } from './change-sentence.ts'
+import { changeSentence, type ShownChange } from './change-sentence.ts'
+import type { ShownRouteChange } from './event-text.ts'
 import type { Message } from './format.ts'
 
 /** How many messages one e-mail or chat message joins at most. */

@@ -75,3 +75,19 @@ export function createSemaphore(width: number): Semaphore {
     }
   }
 }
+
+/** Runs at most `width` pieces of work at a time, and of each key one: keys take turns, however many pieces one has. */
+export function createFairSemaphore(
+  width: number,
+): <T>(key: number | string, work: () => Promise<T>) => Promise<T> {
+  const ofAll = createSemaphore(width)
+  const ofKey = createKeyedSemaphore({ width: 1, maxWaiting: Number.POSITIVE_INFINITY })
+  return async (key, work) => {
+    const release = await ofKey.acquire(String(key))
+    try {
+      return await ofAll(work)
+    } finally {
+      release?.()
+    }
+  }
+}

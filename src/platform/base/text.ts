@@ -133,6 +133,11 @@ export function durationText(ms: number): string {
     : `${head} ${rest} ${second.letter}`
 }
 
+/** Tenths below ten seconds, because a delay may be short. */
+export function shortText(seconds: number): string {
+  return seconds < 10 ? `${seconds.toFixed(1)} s` : durationText(1000 * seconds)
+}
+
 /** @example aheadText(-1_500) // '1.5 s behind'; of 1_500 '1.5 s ahead of' */
 export function aheadText(ms: number): string {
   return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms < 0 ? 'behind' : 'ahead of'}`

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -18,6 +19,14 @@ const IMPORTS: Readonly<Record<string, string>> = {
   'd3-geo': 'd3-geo/dist/d3-geo.min.js',
   'topojson-client': 'topojson-client/dist/topojson-client.min.js',
 }
+/** The modules of other rooms that the page runs too, without their types. Relative imports lead to the same addresses. */
+const SHARED = [
+  'delivery/formats/event-text.ts',
+  'platform/base/change-kinds.ts',
+  'platform/base/money.ts',
+  'platform/base/text.ts',
+  'platform/base/vocabulary.ts',
+]
 /** Files of packages that are not modules, by their addresses. */
 const FILES: Readonly<Record<string, string>> = {
   '/assets/packages/land-110m.json': 'world-atlas/land-110m.json',
@@ -109,7 +118,7 @@ const page = lazily((): Page => {
   }
   const modules = [...files.keys()].filter((url) => !url.endsWith('.css'))
   const preloads = modules
-    .filter((url) => url.endsWith('js'))
+    .filter((url) => /\.[jt]s$/.test(url))
     .map((url) => `<link rel="modulepreload" href="${hashed(url)}">`)
   const imports = [
     ...Object.keys(IMPORTS).map((name) => [name, hashed(packageUrl(name))]),
@@ -129,6 +138,10 @@ function readFiles(): Map<string, Asset> {
     const extension = path.extname(name)
     if (TYPES[extension] === undefined || name === 'index.html') continue
     files.set(`/assets/${name}`, assetOf(readFileSync(path.join(SOURCES, name), 'utf8'), extension))
+  }
+  for (const name of SHARED) {
+    const text = readFileSync(path.join(SOURCES, '..', name), 'utf8')
+    files.set(`/${name}`, assetOf(stripTypeScriptTypes(text), '.js'))
   }
   const packages = { ...FILES }
   for (const [name, file] of Object.entries(IMPORTS)) packages[packageUrl(name)] = file

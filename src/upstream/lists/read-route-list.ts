@@ -48,7 +48,7 @@ export async function* readRouteList(
 ): AsyncGenerator<RouteSlice, void> {
   const { endpoint, ...caps } = { ...READ_LIMITS, ...limits }
   const checker = new RouteChecker(endpoint)
-  let counts = NO_COUNTS
+  let counts: RouteListCounts = NO_COUNTS
   try {
     for (const cut of cutArray(body.chunks, { endpoint, ...caps })) {
       const slice = readSlice(cut, endpoint, checker)
@@ -64,13 +64,8 @@ export async function* readRouteList(
 }
 
 export function addCounts(a: RouteListCounts, b: RouteListCounts): RouteListCounts {
-  return {
-    selfRoutes: a.selfRoutes + b.selfRoutes,
-    unknownFields: a.unknownFields + b.unknownFields,
-    numericIds: a.numericIds + b.numericIds,
-    blankTexts: a.blankTexts + b.blankTexts,
-    cleanedTexts: a.cleanedTexts + b.cleanedTexts,
-  }
+  const names = Object.keys(NO_COUNTS) as (keyof RouteListCounts)[]
+  return Object.fromEntries(names.map((name) => [name, a[name] + b[name]])) as RouteListCounts
 }
 
 function readSlice(cut: ArraySlice, endpoint: string, checker: RouteChecker): RouteSlice {
@@ -120,7 +115,6 @@ const MAX_PLACES = 100_000
 
 type End = 'departure' | 'destination'
 type Fields = Record<string, unknown>
-type Counts = { -readonly [Name in keyof RouteListCounts]: RouteListCounts[Name] }
 
 /**
  * Turns parsed elements into routes, and counts their anomalies.
@@ -133,7 +127,7 @@ class RouteChecker {
   /** The spellings of each place by its id. Equal places share one object, which saves memory and repeated checks. */
   readonly #spellings = new Map<string, Place[]>()
   #places = 0
-  #counts: Counts = { ...NO_COUNTS }
+  #counts = { ...NO_COUNTS }
   #element = 0
 
   constructor(endpoint: string) {
@@ -164,12 +158,12 @@ class RouteChecker {
   #route(element: unknown): Route | undefined {
     if (!isObject(element)) throw this.#violation(' is not an object')
     for (const name in element) {
-      if (name !== 'departure' && name !== 'destination') this.#counts.unknownFields += 1
+      if (name !== 'departure' && name !== 'destination') this.#counts.unknown_fields += 1
     }
     const departure = this.#place(element.departure, 'departure')
     const destination = this.#place(element.destination, 'destination')
     if (!departure || !destination) return undefined
-    if (departure.id === destination.id) this.#counts.selfRoutes += 1
+    if (departure.id === destination.id) this.#counts.self_routes += 1
     return { departure, destination }
   }
 
@@ -178,7 +172,7 @@ class RouteChecker {
     if (!isObject(value)) throw this.#violation(`: ${end} is not an object`)
     for (const name in value) {
       if (name !== 'id' && name !== 'iata' && name !== 'city' && name !== 'country') {
-        this.#counts.unknownFields += 1
+        this.#counts.unknown_fields += 1
       }
     }
     const id = this.#id(value.id, end)
@@ -220,18 +214,18 @@ class RouteChecker {
     const whole = typeof value === 'bigint' || (Number.isInteger(value) && (value as number) >= 0)
     if (!whole) throw this.#violation(`: ${end}.id is neither text nor a whole number`)
     if (typeof value === 'number' && !Number.isSafeInteger(value)) return undefined
-    this.#counts.numericIds += 1
+    this.#counts.numeric_ids += 1
     return String(value)
   }
 
   /** One spelling of the texts that look alike, so that they neither differ within a list nor between two. */
   #text(value: unknown): string {
     if (typeof value !== 'string') {
-      this.#counts.blankTexts += 1
+      this.#counts.blank_texts += 1
       return ''
     }
     const clean = cleanText(value, MAX_TEXT_CHARS)
-    if (clean !== value) this.#counts.cleanedTexts += 1
+    if (clean !== value) this.#counts.cleaned_texts += 1
     return clean.normalize('NFC').trim()
   }
 

@@ -4,8 +4,7 @@ import type { Scrub } from '../../platform/base/secrets.ts'
 import { FARES_PROVIDER } from '../fares/fares-provider.ts'
 import { readRouteList } from '../lists/read-route-list.ts'
 import { assertQuestion, MAX_PASSENGERS, type Question, questionWith } from '../question.ts'
-import type { RouteListCounts } from '../route-list.ts'
-import { type AnomalyCounts, anomaliesOfList } from '../telemetry.ts'
+import { NO_COUNTS, type RouteListCounts } from '../route-list.ts'
 import { createHttpExchange, DEFAULT_LIMITS, type HttpAnswer } from '../transport/http-exchange.ts'
 import { type ProbeCall, type ProbeDeps, type ProbedCall, probeCall } from './probe-call.ts'
 
@@ -142,9 +141,9 @@ async function findInList(
 ): Promise<ProbedCall['found']> {
   const places = new Set<string>()
   let routeCount = 0
-  let anomalies: AnomalyCounts = {}
+  let anomalies: RouteListCounts = NO_COUNTS
   const onRead = (counts: RouteListCounts) => {
-    anomalies = anomaliesOfList(counts)
+    anomalies = counts
   }
   for await (const { routes } of readRouteList({ chunks, onRead }, { endpoint: list })) {
     routeCount += routes.length

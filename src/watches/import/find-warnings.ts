@@ -5,9 +5,9 @@ import type { FirstRows } from '../rows/check-rows.ts'
 const SHOWN_WARNINGS = 50
 
 /**
- * Finds the rows of `watch_plan` that begin to ask about a flight that will hardly be found: its id is no number, as the
- * upstream's are; it has departed; or no answer has shown it. An id that is new to farewatch may be good, so nothing
- * is said of it.
+ * Finds the rows of `watch_plan` that begin to ask about what will hardly be found: a flight whose id is no number, as the
+ * upstream's are, that has departed, or that no answer has shown; and a route from or to a code of no place. An id that is
+ * new to farewatch may be good, and so may an airport that no list has had: nothing is said of them.
  *
  * What answers have shown counts only where the reseller watches the fare: otherwise a plan, which leaves no watch,
  * would reveal what others have asked. A row that has two warnings is named twice.
@@ -26,6 +26,14 @@ export async function findWarnings(tx: Tx, resellerId: number): Promise<FirstRow
                          c ("column", flight, belief, is_first)
             where (p.watch_id is null or p.other_question) and c.flight <> ''),
          doubted as (
+           select p.line, c.column, 'is the code of no airport, and of no place in the lists' as message
+             from watch_plan p
+            cross join lateral (values ('departure', p.departure), ('destination', p.destination)) c ("column", iata)
+            where (p.watch_id is null or p.other_question)
+              and not exists (select from airport a where a.iata = c.iata)
+              and not exists (select from place_version v where v.iata = c.iata)
+              and c.iata <> ''
+            union all
            select line, "column",
                   case when flight !~ '^[0-9]+$' then 'is no number, as the flight ids of the upstream are'
                        when is_first and departs_at <= clock_timestamp()

@@ -36,7 +36,7 @@ it('every file of the page is kept by browsers and counts against no limit', asy
     }
   }
   const preloaded = [...html.matchAll(/modulepreload" href="([^"]+)"/g)].map(([, url]) => url)
-  const modules = Object.values(imports).filter((url) => url.endsWith('js'))
+  const modules = Object.values(imports).filter((url) => /\.[jt]s$/.test(url))
   expect(new Set(preloaded)).toEqual(new Set(modules))
   expect(imports['/assets/page.js']).toMatch(/^\/assets\/page-[\w-]{16}\.js$/)
   expect((await api.inject('/assets/page-0000000000000000.js')).statusCode).toBe(404)
