@@ -1,13 +1,11 @@
 import { parse } from 'csv-parse/sync'
 import { describe, expect, onTestFinished } from 'vitest'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
-import { fareStateAt } from '../../sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
 import type { Db } from '../../src/platform/db/database.ts'
 import { GUARD_LIMITS } from '../../src/routes/guard.ts'
 import { syncList } from '../../src/routes/sync.ts'
 import { noScrub } from '../routes/sync-fixtures.ts'
-import { START, sample, startTestSandbox, TOKEN } from '../sandbox/support.ts'
+import { flightsThatAre, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { startApi } from '../support/api-server.ts'
 import { it } from '../support/test-database.ts'
 import { clientOf } from '../upstream/client-fixture.ts'
@@ -55,18 +53,6 @@ function sorted(routes: readonly RouteOfList[]): RouteOfList[] {
   return routes.toSorted((a, b) => (keyOfRoute(a) < keyOfRoute(b) ? -1 : 1))
 }
 
-/** Some flights of the world that are available, and some that are not. */
-function someFlights({ world }: Sandbox): { here: string[]; gone: string[] } {
-  const ids = sample(world.pairs, 60).map((pair, index) =>
-    flightIdOf({ pair, day: dayOf(START) + 3 + (index % 20), number: 0 }),
-  )
-  const isHere = (id: string) => {
-    const found = findFlight(world, id)
-    return found !== undefined && fareStateAt(found, START.getTime()).available
-  }
-  return { here: ids.filter(isHere), gone: ids.filter((id) => !isHere(id)) }
-}
-
 describe('a client of the upstream', () => {
   it('a client reads the same lists and CSV from us, and our CSV only has more columns', async ({
     db,
@@ -90,7 +76,7 @@ describe('a client of the upstream', () => {
 
   it('a client gets the same answers about flights from us', async ({ db }) => {
     const { sandbox, upstream, ours } = await both(db)
-    const { here, gone } = someFlights(sandbox)
+    const [here, gone] = [flightsThatAre(sandbox, true), flightsThatAre(sandbox, false)]
     const questions: VerifyRequest[] = [
       ...here.slice(0, 8).map((flightId) => ({ flightId, ...ONE_ADULT })),
       ...gone.slice(0, 4).map((flightId) => ({ flightId, ...ONE_ADULT })),

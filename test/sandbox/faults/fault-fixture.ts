@@ -1,10 +1,15 @@
 import type { LogPage } from '../../../sandbox/operations/request-log.ts'
 import type { Sandbox, SandboxOptions } from '../../../sandbox/sandbox-server.ts'
-import { fareStateAt } from '../../../sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../../sandbox/world/flight-schedule.ts'
 import type { Flight, Route, VerifyResult } from '../../../sandbox/world/wire.ts'
 import { type PendingResponse, sendRequest } from '../raw-client.ts'
-import { type ManualClock, manualClock, START, startTestSandbox, TOKEN } from '../support.ts'
+import {
+  flightsThatAre,
+  type ManualClock,
+  manualClock,
+  START,
+  startTestSandbox,
+  TOKEN,
+} from '../support.ts'
 
 /** A sandbox whose world stands still, and what it unfaulted says. */
 export interface FaultFixture {
@@ -38,7 +43,8 @@ const PATHS = {
 export async function prepareFixture(options: Partial<SandboxOptions> = {}): Promise<FaultFixture> {
   const clock = manualClock(START)
   const sandbox = await startTestSandbox({ clock, ...options })
-  const [open, sold] = [flightThatIs(sandbox, true), flightThatIs(sandbox, false)]
+  const [open = ''] = flightsThatAre(sandbox, true)
+  const [sold = ''] = flightsThatAre(sandbox, false)
   const requestEndpoint: FaultFixture['request'] = (endpoint, params = {}, headers = {}) => {
     const query = new URLSearchParams({
       flightId: open,
@@ -76,15 +82,4 @@ export async function prepareFixture(options: Partial<SandboxOptions> = {}): Pro
     },
     close: () => sandbox.close(),
   }
-}
-
-function flightThatIs({ world }: Sandbox, available: boolean): string {
-  const found = world.pairs
-    .map((pair) => flightIdOf({ pair, day: dayOf(START) + 20, number: 0 }))
-    .find((id) => {
-      const flight = findFlight(world, id)
-      return flight && fareStateAt(flight, START.getTime()).available === available
-    })
-  if (found === undefined) throw new Error(`no flight is ${available ? 'open' : 'sold out'}`)
-  return found
 }
