@@ -10,7 +10,7 @@ const NIGHTLY = ['test/**/*.nightly{,.pg}.test.ts']
 /** Tests of real processes, real time or simulated worlds that take half a minute or more: `npm run test:long`. */
 const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long{,.pg}.test.ts']
 /** They take minutes. If one began last, the others would have ended long before. */
-const FIRST = /page\.long|up\.long|(commands|live-alerts)\.nightly/
+const FIRST = /page\.long|up\.long|commands\.nightly/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

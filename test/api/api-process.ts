@@ -1,5 +1,4 @@
-import { type RunningCommand, startInTest } from '../support/child-process.ts'
-import { until } from '../support/until.ts'
+import { addressesOf, type RunningCommand, startInTest } from '../support/child-process.ts'
 
 export interface ApiProcess {
   readonly api: RunningCommand
@@ -18,11 +17,5 @@ export async function startApiProcess(
     ADMIN_PORT: '0',
     ...env,
   })
-  const line = await until('the start', () =>
-    api
-      .stdout()
-      .split('\n')
-      .find((text) => text.includes('"msg":"ready"')),
-  )
-  return { api, url: new URL((JSON.parse(line) as { api: string }).api) }
+  return { api, url: new URL((await addressesOf(api)).api) }
 }

@@ -14,12 +14,13 @@ import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-s
 import { collectLog } from '../support/collected-log.ts'
 import { freezeDate } from '../support/request-limits.ts'
 import { type AnyOperation, call, EVERY, rightKey } from './calls.ts'
-import { fareOf, watch } from './reseller-calls.ts'
+import { callsOf, fareOf, watch } from './reseller-calls.ts'
 import type { Seed } from './seed.ts'
-import { it, type SharedApi } from './shared-api.ts'
+import { it } from './shared-api.ts'
 
 const OPERATIONS = EVERY.map(([, operation]) => operation)
 const MEGABYTE = 1_000_000
+const INVALID = 'request.invalid_cursor'
 
 const parametersOf = ({ query }: AnyOperation) => Object.keys(propertiesOf(query))
 const having = (parameter: string) =>
@@ -85,7 +86,7 @@ describe('requests that every operation refuses', () => {
           key,
           query: { ...operation.example.query, limit: '1', cursor },
         })
-        expectProblem(answer, 400, 'request.invalid_cursor', `${operation.id} ${cursor}`)
+        expectProblem(answer, 400, INVALID, `${operation.id} ${cursor}`)
       }
     }
   })
@@ -96,16 +97,12 @@ describe('requests that every operation refuses', () => {
     for (const operation of OPERATIONS.filter(({ method }) => method !== 'GET')) {
       const key = rightKey(seed, operation)
       const length = MEGABYTE + 1
-      const { status, body } = await announce(base, operation, { ...bearer(key) }, length)
-      const unauthenticated = await announce(base, operation, {}, length)
-
-      expect({ status, code: body.code }, operation.id).toEqual({
-        status: 413,
-        code: 'request.too_large',
-      })
+      const known = await announce(base, operation, bearer(key), length)
+      const unknown = await announce(base, operation, {}, length)
       const isOpen = operation.audience === 'everybody'
-      const refused = isOpen ? 'request.too_large' : 'access.no_key'
-      expect(unauthenticated.body.code, operation.id).toBe(refused)
+      const TOO_LARGE = [413, 'request.too_large']
+      expect(known, operation.id).toEqual(TOO_LARGE)
+      expect(unknown, operation.id).toEqual(isOpen ? TOO_LARGE : [401, 'access.no_key'])
     }
   })
 
@@ -135,20 +132,15 @@ describe('requests that every operation refuses', () => {
 /** Adds to the seed, so that most lists have several items. */
 async function grow(db: Db, base: string, { alpha, keys }: Seed): Promise<void> {
   const fareId = await fareOf(db, '101')
-  const send = (key: string, method: string, path: string, body: object) =>
-    ask(`${base}/api/v1/${path}`, {
-      method,
-      headers: { ...bearer(key), 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
+  const [own, operator] = [callsOf(base, keys.alpha), callsOf(base, keys.operator)]
   for (const name of ['autumn', 'spring']) {
-    await send(keys.alpha, 'POST', 'watch-lists', { name })
     await createReseller(db, name)
     await createApiKey(db, { resellerId: alpha })
-    await send(keys.operator, 'PATCH', `resellers/${name}`, { share: 2 })
+    await operator.send('PATCH', `/resellers/${name}`, { share: 2 })
+    await own.send('POST', '/watch-lists', { name })
   }
   const watches = ['A-2', 'A-3'].map((reference) => watch(reference, { returnFlightId: reference }))
-  await send(keys.alpha, 'POST', 'watch-lists/summer/watches', { watches })
+  await own.send('POST', '/watch-lists/summer/watches', { watches })
   for (const price of ['150.00', '100.00']) {
     await passSeconds(db, 60)
     for (const _ of [1, 2]) {
@@ -189,39 +181,37 @@ it('every list that is read item by item shows what it shows at once', async ({
   expect(long.length).toBeGreaterThan(12)
 })
 
-describe('every operation', () => {
-  it('every response forbids browsers to run, frame, store or read it', async ({
-    seeded: { db, seed },
-  }) => {
-    const base = await startApi(db)
+it('every response forbids browsers to run, frame, store or read it', async ({
+  seeded: { db, seed },
+}) => {
+  const base = await startApi(db)
 
-    for (const operation of OPERATIONS) {
-      const headers = { origin: 'https://evil.example' }
-      const right = await call(base, operation, { key: rightKey(seed, operation), headers })
-      const none = await call(base, operation, { headers })
-      const preflight = await ask(`${base}${addressOf(operation)}`, {
-        method: 'OPTIONS',
-        headers: { ...headers, 'access-control-request-method': operation.method },
+  for (const operation of OPERATIONS) {
+    const headers = { origin: 'https://evil.example' }
+    const right = await call(base, operation, { key: rightKey(seed, operation), headers })
+    const none = await call(base, operation, { headers })
+    const preflight = await ask(`${base}${addressOf(operation)}`, {
+      method: 'OPTIONS',
+      headers: { ...headers, 'access-control-request-method': operation.method },
+    })
+
+    for (const answer of [right, none, preflight]) {
+      const headers = Object.fromEntries(answer.headers)
+      const isPage = headers['content-type']?.startsWith('text/html') === true
+      expect(headers, operation.id).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': isPage
+          ? "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+          : "default-src 'none'; frame-ancestors 'none'",
+        'referrer-policy': 'no-referrer',
+        'cross-origin-resource-policy': 'same-origin',
+        'cache-control': expect.stringMatching(/^(no-store|private, no-cache)$/) as string,
       })
-
-      for (const answer of [right, none, preflight]) {
-        const headers = Object.fromEntries(answer.headers)
-        const isPage = headers['content-type']?.startsWith('text/html') === true
-        expect(headers, operation.id).toMatchObject({
-          'x-content-type-options': 'nosniff',
-          'content-security-policy': isPage
-            ? "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-            : "default-src 'none'; frame-ancestors 'none'",
-          'referrer-policy': 'no-referrer',
-          'cross-origin-resource-policy': 'same-origin',
-          'cache-control': expect.stringMatching(/^(no-store|private, no-cache)$/) as string,
-        })
-        expect(headers.vary, operation.id).toContain('authorization')
-        expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
-      }
-      expect(preflight.status, operation.id).toBe(405)
+      expect(headers.vary, operation.id).toContain('authorization')
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([])
     }
-  })
+    expect(preflight.status, operation.id).toBe(405)
+  }
 })
 
 /** Announces a body and sends none of it, so the answer does not depend on the body. */
@@ -230,7 +220,7 @@ async function announce(
   operation: AnyOperation,
   headers: Record<string, string>,
   length: number,
-): Promise<{ status: number | undefined; body: Record<string, unknown> }> {
+): Promise<unknown[]> {
   const request = http.request(`${base}${addressOf(operation)}`, {
     method: operation.method,
     headers: { ...headers, 'content-type': 'application/json', 'content-length': String(length) },
@@ -240,7 +230,7 @@ async function announce(
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
   const body = (await json(response)) as Record<string, unknown>
   request.destroy()
-  return { status: response.statusCode, body }
+  return [response.statusCode, body.code]
 }
 
 /** A cursor as the list of this name would give it. */
@@ -252,76 +242,52 @@ function forged(list: string, bound: unknown, position: unknown): string {
   return `${body}.${sum.slice(0, 12)}`
 }
 
-interface Case {
-  readonly path: string
-  readonly list: string
-  readonly bound: unknown
-  readonly operator?: true
-  readonly good: unknown
-  readonly bad: readonly unknown[]
-}
-
-const WATCHES = '/watch-lists/summer/watches'
 const PAIR = { departureId: 'PMI', destinationId: 'MAD' }
+const A_1 = '/watch-lists/summer/watches/A-1'
 const NUL = ['a\0', '\ud800']
 const FAR = [8.64e15, -8.64e15, -1, 1.5, '0000-01-01T00:00:00Z', '2016-12-31T23:59:60Z']
-const farRoutes = FAR.map((validFrom) => ({ of: 'existence', validFrom }))
+const existence = (validFrom: unknown) => ({ of: 'existence', validFrom })
 
-async function casesOf({ base, seed }: SharedApi): Promise<Case[]> {
-  const { body } = await ask(`${base}/api/v1${WATCHES}/A-1`, { headers: bearer(seed.keys.alpha) })
-  const bound = body.watchId
-  return [
-    { path: '/watch-lists', list: 'watch-lists', bound: 'alpha', good: 'a', bad: NUL },
-    { path: WATCHES, list: 'watches', bound: ['alpha', 'summer', {}], good: 'a', bad: NUL },
-    { path: `${WATCHES}/A-1/timeline`, list: 'watch-timeline', bound, good: 0, bad: FAR },
-    { path: `${WATCHES}/A-1/prices`, list: 'watch-prices', bound, good: 0, bad: FAR },
-    {
-      path: '/routes/PMI/MAD/history',
-      list: 'route-history',
-      bound: PAIR,
-      good: { of: 'existence', validFrom: 0 },
-      bad: farRoutes,
-    },
-    { path: '/places', list: 'places', bound: null, good: 'PMI', bad: NUL },
-    { path: '/places/PMI', list: 'place-history', bound: 'PMI', good: 0, bad: FAR },
-    { path: '/resellers', list: 'resellers', bound: null, operator: true, good: 'a', bad: NUL },
-  ]
-}
-
-describe('a cursor with a correct checksum', () => {
-  it('a forged cursor with a NUL or a date that no record has is refused as any forged one', async ({
-    api,
-  }) => {
-    for (const { path, list, bound, operator, good, bad } of await casesOf(api)) {
-      const key = operator === true ? api.seed.keys.operator : api.seed.keys.alpha
-      const statusOf = async (position: unknown) => {
-        const cursor = encodeURIComponent(forged(list, bound, position))
-        const url = `${api.base}/api/v1${path}?cursor=${cursor}`
-        const { status, body } = await ask(url, { headers: bearer(key) })
-        return body.code ?? status
-      }
-      // Otherwise the others could be refused for their checksum.
-      expect(await statusOf(good), path).toBe(200)
-      for (const position of bad) {
-        expect(await statusOf(position), `${path} ${JSON.stringify(position)}`).toBe(
-          'request.invalid_cursor',
-        )
-      }
+it('a forged cursor with a NUL or a date that no record has is refused as any forged one', async ({
+  api: { base, seed },
+}) => {
+  const [alpha, operator] = [callsOf(base, seed.keys.alpha), callsOf(base, seed.keys.operator)]
+  const { watchId } = (await alpha.get(A_1)).body
+  for (const [path, list, bound, good, bad, { get } = alpha] of [
+    ['/watch-lists', 'watch-lists', 'alpha', 'a', NUL],
+    ['/watch-lists/summer/watches', 'watches', ['alpha', 'summer', {}], 'a', NUL],
+    [`${A_1}/timeline`, 'watch-timeline', watchId, 0, FAR],
+    [`${A_1}/prices`, 'watch-prices', watchId, 0, FAR],
+    ['/routes/PMI/MAD/history', 'route-history', PAIR, existence(0), FAR.map(existence)],
+    ['/places', 'places', null, 'PMI', NUL],
+    ['/places/PMI', 'place-history', 'PMI', 0, FAR],
+    ['/resellers', 'resellers', null, 'a', NUL, operator],
+  ] as const) {
+    const codeOf = async (position: unknown) => {
+      const cursor = encodeURIComponent(forged(list, bound, position))
+      const { status, body } = await get(`${path}?cursor=${cursor}`)
+      return body.code ?? status
     }
-  })
-
-  it('a cursor of another reseller is refused, also for lists of the same name', async ({
-    api: { base, seed },
-  }) => {
-    for (const [path, list, bound] of [
-      ['/watch-lists', 'watch-lists', 'alpha'],
-      ['/watch-lists/winter/watches', 'watches', ['alpha', 'winter', {}]],
-    ] as const) {
-      const url = `${base}/api/v1${path}?cursor=${forged(list, bound, 'a')}`
-      const { body } = await ask(url, { headers: bearer(seed.keys.beta) })
-      expect(body.code, path).toBe('request.invalid_cursor')
+    // Otherwise the others could be refused for their checksum.
+    expect(await codeOf(good), path).toBe(200)
+    for (const position of bad) {
+      expect([path, position, await codeOf(position)]).toEqual([path, position, INVALID])
     }
-  })
+  }
+})
+
+it('a cursor of another reseller is refused, also for lists of the same name', async ({
+  api: { base, seed },
+}) => {
+  const code = INVALID
+  await callsOf(base, seed.keys.beta).play(
+    [`GET /watch-lists?cursor=${forged('watch-lists', 'alpha', 'a')}`, undefined, { code }],
+    [
+      `GET /watch-lists/winter/watches?cursor=${forged('watches', ['alpha', 'winter', {}], 'a')}`,
+      undefined,
+      { code },
+    ],
+  )
 })
 
 const CANARY = 'CANARY-0123456789'

@@ -123,12 +123,7 @@ describe.for(EVERY.filter(([, { method }]) => method === 'GET'))(
   },
 )
 
-it.skipIf(WRITES).for(EVERY)(
-  'the recorded response of %s has the documented shape',
-  ([id, { answer }]) => {
-    expect(Object.hasOwn(answers, id)).toBe(answer.status !== 204)
-    if (Object.hasOwn(answers, id)) {
-      expect(faults(answer.schema, answers[id as keyof typeof answers])).toEqual([])
-    }
-  },
-)
+it.skipIf(WRITES)('every response that has a body is recorded', () => {
+  const withBody = API_OPERATIONS.filter(({ answer }) => answer.status !== 204)
+  expect(new Set(Object.keys(answers))).toEqual(new Set(withBody.map(({ id }) => id)))
+})

@@ -18,74 +18,52 @@ async function at(db: Db, runId: number): Promise<string> {
   return (await fetchedAt(db, runId)).toISOString()
 }
 
-describe('the history of a route', () => {
-  it('a route has the intervals of its existence and its availability, newest first', async ({
-    db,
-  }) => {
-    const added = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
-    const gained = await sync(db, routes('PMI-MAD', 'PMI-BCN'), LISTED)
-    const lost = await sync(db, routes('PMI-BCN'), LISTED)
-    const removed = await sync(db, routes('PMI-BCN'), SURE)
-    const back = await sync(db, routes('PMI-MAD', 'PMI-BCN'), SURE)
-    const get = await anApi(db)
+it('a route has the intervals of its existence and its availability, newest first', async ({
+  db,
+}) => {
+  const added = await sync(db, routes('PMI-MAD', 'PMI-BCN'))
+  const gained = await sync(db, routes('PMI-MAD', 'PMI-BCN'), LISTED)
+  const lost = await sync(db, routes('PMI-BCN'), LISTED)
+  const removed = await sync(db, routes('PMI-BCN'), SURE)
+  const back = await sync(db, routes('PMI-MAD', 'PMI-BCN'), SURE)
+  const get = await anApi(db)
 
-    const { status, body } = await get('routes/PMI/MAD/history')
+  const { status, body } = await get('routes/PMI/MAD/history')
 
-    expect(status).toBe(200)
-    expect(body).toEqual({
-      departure: place('PMI'),
-      destination: place('MAD'),
-      live: true,
-      since: await at(db, back.runId),
-      available: null,
-      items: [
-        { of: 'existence', available: null, validFrom: await at(db, back.runId), validTo: null },
-        {
-          of: 'availability',
-          available: false,
-          validFrom: await at(db, lost.runId),
-          validTo: await at(db, removed.runId),
-        },
-        {
-          of: 'availability',
-          available: true,
-          validFrom: await at(db, gained.runId),
-          validTo: await at(db, lost.runId),
-        },
-        {
-          of: 'existence',
-          available: null,
-          validFrom: await at(db, added.runId),
-          validTo: await at(db, removed.runId),
-        },
-      ],
-      next: null,
-    })
-  })
+  const [start, gain, loss, end, since] = await Promise.all(
+    [added, gained, lost, removed, back].map(({ runId }) => at(db, runId)),
+  )
+  const items = [
+    ['existence', null, since, null],
+    ['availability', false, loss, end],
+    ['availability', true, gain, loss],
+    ['existence', null, start, end],
+  ].map(([of, available, validFrom, validTo]) => ({ of, available, validFrom, validTo }))
+  const ends = { departure: place('PMI'), destination: place('MAD') }
+  expect(status).toBe(200)
+  expect(body).toEqual({ ...ends, live: true, since, available: null, items, next: null })
 })
 
-describe('places', () => {
-  it('a place has its present and its past attributes', async ({ db }) => {
-    const first = await sync(db, routes('PMI-MAD'))
-    const renamed = { ...route('PMI-MAD'), destination: place('MAD', { city: 'Madrid' }) }
-    const second = await sync(db, [renamed], SURE)
-    const get = await anApi(db)
+it('a place has its present and its past attributes', async ({ db }) => {
+  const first = await sync(db, routes('PMI-MAD'))
+  const renamed = { ...route('PMI-MAD'), destination: place('MAD', { city: 'Madrid' }) }
+  const second = await sync(db, [renamed], SURE)
+  const get = await anApi(db)
 
-    const { body } = await get('places/MAD')
+  const { body } = await get('places/MAD')
 
-    const { id: _id, ...before } = place('MAD')
-    expect(body).toEqual({
-      ...place('MAD', { city: 'Madrid' }),
-      items: [
-        { ...before, city: 'Madrid', validFrom: await at(db, second.runId), validTo: null },
-        {
-          ...before,
-          validFrom: await at(db, first.runId),
-          validTo: await at(db, second.runId),
-        },
-      ],
-      next: null,
-    })
+  const { id: _id, ...before } = place('MAD')
+  expect(body).toEqual({
+    ...place('MAD', { city: 'Madrid' }),
+    items: [
+      { ...before, city: 'Madrid', validFrom: await at(db, second.runId), validTo: null },
+      {
+        ...before,
+        validFrom: await at(db, first.runId),
+        validTo: await at(db, second.runId),
+      },
+    ],
+    next: null,
   })
 })
 

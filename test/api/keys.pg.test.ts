@@ -9,9 +9,10 @@ import {
 } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
 import { rotateApiKey } from '../../src/resellers/rotate-key.ts'
-import { type Answer, ask, bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { type Answer, newKeyText, startApi } from '../support/api-server.ts'
 import { until } from '../support/until.ts'
 import { type AnyOperation, call, KEYED, rightKey } from './calls.ts'
+import { callsOf } from './reseller-calls.ts'
 import { scopedKey, wrongKeys } from './seed.ts'
 import { it } from './shared-api.ts'
 
@@ -131,87 +132,66 @@ function expectUnknownParameter({ upstream }: AnyOperation, answer: Answer): voi
   expect(answer.body.parameter).toBe('not a parameter,é')
 }
 
-it('a caller sees who it is, and a reseller sees its own keys alone', async ({ db }) => {
+async function rotatable(db: Db, args: Partial<NewApiKey> = {}) {
   const base = await startApi(db)
-  const ana = await createReseller(db, 'ana')
+  const { id: resellerId } = await createReseller(db, 'ana')
+  const { text, key } = await createApiKey(db, { resellerId, ...args })
+  const rotate = (given: string, body: object = {}) =>
+    callsOf(base, given).send('POST', '/own-keys/rotate', body)
+  const status = async (given: string) => (await callsOf(base, given).get('/caller')).status
+  return { base, resellerId, text, key, rotate, status }
+}
+
+it('a caller sees who it is, and a reseller sees its own keys alone', async ({ db }) => {
+  const { base, text, key } = await rotatable(db, { scopes: ['read'] })
   const ben = await createReseller(db, 'ben')
-  const own = await createApiKey(db, { resellerId: ana.id, scopes: ['read'] })
   await createApiKey(db, { resellerId: ben.id })
-  const operator = await newKeyText(db)
-
-  const caller = await ask(`${base}/api/v1/caller`, { headers: bearer(own.text) })
-  const keys = await ask(`${base}/api/v1/own-keys`, { headers: bearer(own.text) })
-  const other = await ask(`${base}/api/v1/caller`, { headers: bearer(operator) })
-  const refused = await ask(`${base}/api/v1/own-keys`, { headers: bearer(operator) })
-
-  expect(caller.body).toEqual({ kind: 'reseller', reseller: 'ana', scopes: ['read'] })
-  expect(keys.body).toMatchObject({
-    items: [{ prefix: own.key.prefix }],
-  })
-  expect(keys.text).not.toContain(own.text)
-  expect(other.body).toMatchObject({ kind: 'operator', reseller: null })
-  expect(refused.status).toBe(403)
+  const ana = callsOf(base, text)
+  await ana.play([
+    'GET /caller',
+    undefined,
+    { kind: 'reseller', reseller: 'ana', scopes: ['read'] },
+  ])
+  const keys = await ana.get('/own-keys')
+  expect(keys.body).toMatchObject({ items: [{ prefix: key.prefix }] })
+  expect(keys.text).not.toContain(text)
+  await callsOf(base, await newKeyText(db)).play(
+    ['GET /caller', undefined, { kind: 'operator', reseller: null }],
+    ['GET /own-keys', undefined, 403],
+  )
 })
 
 describe('a reseller that rotates its own key', () => {
-  async function rotatable(db: Db, args: Partial<NewApiKey> = {}) {
-    const base = await startApi(db)
-    const { id: resellerId } = await createReseller(db, 'ana')
-    const { text, key } = await createApiKey(db, { resellerId, ...args })
-    const rotate = (given: string, body: object = {}) =>
-      ask(`${base}/api/v1/own-keys/rotate`, {
-        method: 'POST',
-        headers: { ...bearer(given), 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      })
-    const status = async (given: string) =>
-      (await ask(`${base}/api/v1/own-keys`, { headers: bearer(given) })).status
-    return { base, resellerId, text, key, rotate, status }
-  }
   const HOUR_MS = 3_600_000
 
   it('receives a key with the same scopes and end, and its own ends after the overlap', async ({
     db,
   }) => {
     const expiresAt = new Date(Date.now() + 90 * 24 * HOUR_MS)
-    const { text, rotate, status } = await rotatable(db, { scopes: ['read'], expiresAt })
-
+    const { text, rotate, status } = await rotatable(db, { scopes: ['watch'], expiresAt })
     const first = await rotate(text)
     const again = await rotate(text, { overlapSeconds: 3_600 })
-    const other = await rotate(String(again.body.key), { overlapSeconds: 0 })
-
-    expect(first).toMatchObject({ status: 201, body: { scopes: ['read'] } })
-    const overlapMs = Date.parse(String(first.body.previousEndsAt)) - Date.now()
-    expect(Math.abs(overlapMs - 24 * HOUR_MS)).toBeLessThan(60_000)
-    expect(Date.parse(String(again.body.previousEndsAt)) - Date.now()).toBeLessThan(HOUR_MS)
-    for (const { body } of [first, again, other]) {
-      expect(body.expiresAt).toBe(expiresAt.toISOString())
-    }
-    expect(await status(text)).toBe(200)
-    expect(await status(String(other.body.key))).toBe(200)
-    await until(
-      'the key without an overlap ends',
-      async () => (await status(String(again.body.key))) === 401,
+    const [given, other] = [
+      String(again.body.key),
+      await rotate(String(again.body.key), { overlapSeconds: 0 }),
+    ]
+    const body = { scopes: ['watch'], expiresAt: expiresAt.toISOString() }
+    expect([first, again, other]).toMatchObject([1, 2, 3].map(() => ({ status: 201, body })))
+    const hours = [first, again].map((one) =>
+      Math.round((Date.parse(String(one.body.previousEndsAt)) - Date.now()) / HOUR_MS),
     )
-  })
-
-  it('needs no scope, and never receives more than it has', async ({ db }) => {
-    const { text, rotate } = await rotatable(db, { scopes: ['watch'] })
-
-    const { status, body } = await rotate(text)
-
-    expect(status).toBe(201)
-    expect(body).toMatchObject({ scopes: ['watch'], expiresAt: null })
+    expect(hours).toEqual([24, 1])
+    // Without the scope of reading.
+    expect([await status(text), await status(String(other.body.key))]).toEqual([403, 403])
+    await until('the key without an overlap ends', async () => (await status(given)) === 401)
   })
 
   it('is refused an overlap of over a week, and more than twenty rotations a day', async ({
     db,
   }) => {
     const { text, rotate } = await rotatable(db)
-
     const long = await rotate(text, { overlapSeconds: 604_801 })
     const answers = await Promise.all(Array.from({ length: 25 }, () => rotate(text)))
-
     expect(long.body).toMatchObject({ code: 'request.invalid_body', pointer: '/overlapSeconds' })
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(20)
     expect(answers.find(({ status }) => status === 409)?.body.code).toBe('quota.key_rotations')
@@ -220,14 +200,8 @@ describe('a reseller that rotates its own key', () => {
   it('is refused a key for one that was revoked meanwhile', async ({ db }) => {
     const { key, resellerId } = await rotatable(db)
     await revokeApiKey(db, key.id)
-
-    const rotating = rotateApiKey(db, {
-      resellerId: resellerId as ResellerId,
-      keyId: key.id,
-      overlapSeconds: 60,
-    })
-
-    await expect(rotating).rejects.toMatchObject({ code: 'access.unknown_key' })
+    const given = { resellerId: resellerId as ResellerId, keyId: key.id, overlapSeconds: 60 }
+    await expect(rotateApiKey(db, given)).rejects.toMatchObject({ code: 'access.unknown_key' })
     expect(await listApiKeys(db)).toHaveLength(1)
   })
 })

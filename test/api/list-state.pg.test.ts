@@ -91,32 +91,31 @@ describe('the state of a list and of all lists', () => {
     await record(db, soldOut, past(90), available())
     await record(db, soldOut, past(60), gone)
     await record(db, soldOut, past(30), gone)
-    const chosen = async (query: string) => {
+    for (const [query, expected] of [
+      ['state=bookable,unknown', ['bookable', 'unseen']],
+      ['status=new', ['unseen']],
+      ['place=pmi', ['bookable', 'sold-out']],
+      ['place=palma', ['bookable', 'sold-out']],
+      ['place=BCN', []],
+      ['departsFrom=2027-01-11', ['unseen']],
+      ['departsTo=2027-01-10&state=not_bookable', ['sold-out']],
+    ] as const) {
       const { watches } = await stateOf(ana, `/watch-state?list=summer&${query}`)
-      return watches.map(({ reference }) => reference)
+      const listed = itemsOf(await ana.get(`/watch-lists/summer/watches?${query}`))
+      for (const found of [watches, listed]) {
+        expect(found, query).toMatchObject(expected.map((reference) => ({ reference })))
+      }
     }
-
-    expect(await chosen('state=bookable,unknown')).toEqual(['bookable', 'unseen'])
-    expect(await chosen('status=new')).toEqual(['unseen'])
-    for (const at of ['pmi', 'palma', 'MAD']) {
-      expect(await chosen(`place=${at}`)).toEqual(['bookable', 'sold-out'])
-    }
-    expect(await chosen('place=BCN')).toEqual([])
-    expect(await chosen('departsFrom=2027-01-11')).toEqual(['unseen'])
-    expect(await chosen('departsTo=2027-01-10&state=not_bookable')).toEqual(['sold-out'])
-    expect((await stateOf(ana, '/watch-state?place=PMI&state=bookable')).watches).toHaveLength(1)
-    const listed = (query: string) => ana.get(`/watch-lists/summer/watches?${query}`)
-    const first = await listed('place=PMI&limit=1')
-    expect(itemsOf(first)).toMatchObject([{ reference: 'bookable' }])
-    const next = `limit=1&cursor=${first.body.next}`
-    const second = await listed(`place=PMI&${next}`)
-    expect(itemsOf(second)).toMatchObject([{ reference: 'sold-out' }])
-    expect(second.body.next).toBeNull()
-    expect(await listed(next)).toMatchObject({ body: { code: 'request.invalid_cursor' } })
-    expect(itemsOf(await listed('status=new&departsFrom=2027-01-11'))).toHaveLength(1)
-    for (const wrong of ['state=open', 'status=', 'departsFrom=soon', 'placed=PMI']) {
-      expect(await ana.get(`/watch-state?${wrong}`)).toMatchObject({ status: 400 })
-    }
+    const PAGE = '/watch-lists/summer/watches?limit=1'
+    const { next } = (await ana.get(`${PAGE}&place=PMI`)).body
+    const last = { items: [{ reference: 'sold-out' }], next: null }
+    await ana.play(
+      [`GET ${PAGE}&place=PMI&cursor=${next}`, undefined, last],
+      [`GET ${PAGE}&cursor=${next}`, undefined, { code: 'request.invalid_cursor' }],
+      ...['state=open', 'status=', 'departsFrom=soon', 'placed=PMI'].map(
+        (wrong) => [`GET /watch-state?${wrong}`, undefined, 400] as const,
+      ),
+    )
   })
 
   it.for(['/watch-state?list=summer', '/watch-state'])(

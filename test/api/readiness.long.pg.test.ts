@@ -1,8 +1,7 @@
 import { describe, expect } from 'vitest'
 import { ENDPOINT_GROUPS } from '../../src/upstream/breaker/breaker-state.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import { putState } from '../upstream/health-fixtures.ts'
 
 interface Health {
@@ -26,42 +25,34 @@ async function started(
     API_PORT: '0',
     ADMIN_PORT: '0',
   })
-  const line = await until('the start', () =>
-    running
-      .stdout()
-      .split('\n')
-      .find((text) => text.includes('"msg":"ready"')),
-  )
-  const { health } = JSON.parse(line) as { health: string }
+  const { health, metrics } = await addressesOf(running)
   const ask = async (path: string): Promise<Health> => {
     const response = await fetch(new URL(path, health))
     return { status: response.status, body: (await response.json()) as Health['body'] }
   }
-  const readMetrics = async () => (await fetch(new URL('/metrics', health))).text()
+  const readMetrics = async () => (await fetch(metrics)).text()
   return { ask, readMetrics }
 }
 
 const namesOf = ({ body }: Health) => body.checks.map(({ name }) => name)
 
-describe('the readiness of an API', () => {
-  it('an API is ready if it has started, makes progress and does not drain; ?verbose shows each, and the stores', async ({
-    databaseUrl,
-  }) => {
-    const { ask, readMetrics } = await started('api', databaseUrl)
+it('an API is ready if it has started, makes progress and does not drain; ?verbose shows each, and the stores', async ({
+  databaseUrl,
+}) => {
+  const { ask, readMetrics } = await started('api', databaseUrl)
 
-    const short = await ask('/readyz')
-    const verbose = await ask('/readyz?verbose')
+  const short = await ask('/readyz')
+  const verbose = await ask('/readyz?verbose')
 
-    expect(short).toEqual({ status: 200, body: { status: 'ready', checks: [] } })
-    expect(verbose.status).toBe(200)
-    expect(namesOf(verbose)).toEqual(['not draining', 'started', 'progress', 'database', 'schema'])
-    expect(verbose.body.checks).toContainEqual({
-      name: 'database',
-      fault: null,
-      tookMs: expect.any(Number) as number,
-    })
-    expect(await readMetrics()).not.toMatch(/^farewatch_redis_up/m)
+  expect(short).toEqual({ status: 200, body: { status: 'ready', checks: [] } })
+  expect(verbose.status).toBe(200)
+  expect(namesOf(verbose)).toEqual(['not draining', 'started', 'progress', 'database', 'schema'])
+  expect(verbose.body.checks).toContainEqual({
+    name: 'database',
+    fault: null,
+    tookMs: expect.any(Number) as number,
   })
+  expect(await readMetrics()).not.toMatch(/^farewatch_redis_up/m)
 })
 
 describe('the readiness of a worker', () => {

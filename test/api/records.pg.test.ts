@@ -1,4 +1,4 @@
-import { describe, expect } from 'vitest'
+import { expect } from 'vitest'
 import type { Db } from '../../src/platform/db/database.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { createReseller } from '../../src/resellers/resellers.ts'
@@ -16,40 +16,38 @@ async function loseFare(db: Db, fareId: number): Promise<void> {
   }
 }
 
-describe('a record, its evidence and its deliveries', () => {
-  it('shows a reseller the answer behind its record and where the record was sent', async ({
-    db,
-  }) => {
-    const { keys } = await seedApi(db)
-    const fareId = await fareOf(db, '101')
-    await loseFare(db, fareId)
-    const { id } = await createReseller(db, 'without watches')
-    const { text: newcomer } = await createApiKey(db, { resellerId: id })
-    const base = await startApi(db)
-    const get = (path: string, key = keys.alpha) =>
-      ask(`${base}/api/v1${path}`, { headers: bearer(key) })
+it('a record, its evidence and its deliveries shows a reseller the answer behind its record and where the record was sent', async ({
+  db,
+}) => {
+  const { keys } = await seedApi(db)
+  const fareId = await fareOf(db, '101')
+  await loseFare(db, fareId)
+  const { id } = await createReseller(db, 'without watches')
+  const { text: newcomer } = await createApiKey(db, { resellerId: id })
+  const base = await startApi(db)
+  const get = (path: string, key = keys.alpha) =>
+    ask(`${base}/api/v1${path}`, { headers: bearer(key) })
 
-    const evidence = await get('/watch-changes/2/evidence')
-    const sent = itemsOf(await get('/deliveries?seq=1'))
-    const others = itemsOf(await get('/deliveries?seq=1', keys.beta))
-    const withoutAnswer = await get('/watch-changes/1/evidence')
-    const beyondItsFeed = await get('/watch-changes/2/evidence', newcomer)
-    const missing = await get('/watch-changes/99/evidence')
+  const evidence = await get('/watch-changes/2/evidence')
+  const sent = itemsOf(await get('/deliveries?seq=1'))
+  const others = itemsOf(await get('/deliveries?seq=1', keys.beta))
+  const withoutAnswer = await get('/watch-changes/1/evidence')
+  const beyondItsFeed = await get('/watch-changes/2/evidence', newcomer)
+  const missing = await get('/watch-changes/99/evidence')
 
-    expect(evidence.body).toMatchObject({ status: 200, latencyMs: 12 })
-    expect(evidence.body.answer).toBe('{"kind":"unavailable"}')
-    expect(withoutAnswer.body).toEqual({ status: null, latencyMs: null, answer: null })
-    expect(sent).toMatchObject([
-      {
-        seq: 1,
-        state: 'dead',
-        format: 'webhook',
-        target: 'receiver.example/…ares',
-        lastAttempt: { status: 503, outcome: 'http_5xx' },
-      },
-    ])
-    expect(others).toEqual([])
-    expect(beyondItsFeed.status).toBe(404)
-    expect(missing.status).toBe(404)
-  })
+  expect(evidence.body).toMatchObject({ status: 200, latencyMs: 12 })
+  expect(evidence.body.answer).toBe('{"kind":"unavailable"}')
+  expect(withoutAnswer.body).toEqual({ status: null, latencyMs: null, answer: null })
+  expect(sent).toMatchObject([
+    {
+      seq: 1,
+      state: 'dead',
+      format: 'webhook',
+      target: 'receiver.example/…ares',
+      lastAttempt: { status: 503, outcome: 'http_5xx' },
+    },
+  ])
+  expect(others).toEqual([])
+  expect(beyondItsFeed.status).toBe(404)
+  expect(missing.status).toBe(404)
 })

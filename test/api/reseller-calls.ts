@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { Db } from '../../src/platform/db/database.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import { selectOne } from '../../src/platform/db/transaction.ts'
@@ -7,31 +8,53 @@ import { type Answer, ask, bearer, newKeyText } from '../support/api-server.ts'
 import { fileMinute } from '../support/file-minute.ts'
 
 /** Calls the API with one key. Paths are relative to /api/v1. */
-export interface ResellerCalls {
-  readonly resellerId: number
+export interface Calls {
   readonly key: string
   get(path: string, init?: RequestInit): Promise<Answer>
-  send(method: string, path: string, body?: unknown): Promise<Answer>
+  send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer>
+  /** Makes the calls one after the other, each as `POST /path`, and compares their bodies or statuses. */
+  play(...steps: readonly (readonly [string, unknown, number | object])[]): Promise<void>
+}
+
+export interface ResellerCalls extends Calls {
+  readonly resellerId: number
+}
+
+export function callsOf(base: string, key: string): Calls {
+  const send: Calls['send'] = (method, path, body, headers = {}) =>
+    ask(`${base}/api/v1${path}`, {
+      method,
+      headers: {
+        ...bearer(key),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  return {
+    key,
+    send,
+    get: (path, init = {}) => ask(`${base}/api/v1${path}`, { headers: bearer(key), ...init }),
+    play: async (...steps) => {
+      for (const [line, sent, expected] of steps) {
+        const [method = '', path = ''] = line.split(' ')
+        const { status, body } = await send(method, path, sent)
+        const found = typeof expected === 'number' ? status : body
+        expect({ [line]: found }).toMatchObject({ [line]: expected })
+      }
+    },
+  }
 }
 
 /** Creates a reseller with a key that may read and watch. */
 export async function newCaller(db: Db, base: string, name: string): Promise<ResellerCalls> {
   const { id: resellerId } = await createReseller(db, name)
-  const key = await newKeyText(db, { resellerId })
-  return {
-    resellerId,
-    key,
-    get: (path, init = {}) => ask(`${base}/api/v1${path}`, { headers: bearer(key), ...init }),
-    send: (method, path, body) =>
-      ask(`${base}/api/v1${path}`, {
-        method,
-        headers: {
-          ...bearer(key),
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      }),
-  }
+  return { resellerId, ...callsOf(base, await newKeyText(db, { resellerId })) }
 }
 
 /** A valid watch for one adult, as the API accepts it. */

@@ -21,6 +21,8 @@ interface Fixtures {
   seeded: SeededDatabase
   /** One seeded API for all tests of a file: they refuse, only read, or have a reseller of their own. */
   api: SharedApi
+  /** A reseller of its own on that API. */
+  ana: ResellerCalls
 }
 
 let callers = 0
@@ -71,4 +73,5 @@ export const it = withDatabase.extend<Fixtures>({
     await drop()
   },
   api: [async ({ template }, use) => useSeededApi(template, {}, use), { scope: 'file' }],
+  ana: async ({ api }, use) => use(await ownCaller(api)),
 })

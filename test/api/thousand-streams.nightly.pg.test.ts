@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
-import { describe, expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { startApiProcess } from './api-process.ts'
@@ -51,50 +51,48 @@ function megabytes(pid: number | undefined, field: 'VmRSS' | 'VmHWM'): number {
   return Math.round(Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1]) / 1024)
 }
 
-describe('a thousand streams in one API process', () => {
-  it('all clients get every record in order, and the process stays under 300 MB', async ({
-    db,
-    databaseUrl,
-    annotate,
-  }) => {
-    const { api, url } = await startApiProcess(databaseUrl, { API_REQUESTS_PER_SECOND: '1000' })
-    const base = url.origin
-    const callers: ResellerCalls[] = []
-    for (let i = 0; i < RESELLERS; i += 1) {
-      const caller = await newCaller(db, base, `reseller ${i}`)
-      await listWith(caller, 'all', [watch('A'), watch('B', { flightId: '102' })])
-      callers.push(caller)
-    }
-    const fares = [await fareOf(db, '101'), await fareOf(db, '102')]
-    const append = (count: number) =>
-      Promise.all(
-        callers.map(({ resellerId }) =>
-          appendRecords(db, { resellerId, fares, count, padding: PADDING }),
-        ),
-      )
-    await append(OLD_RECORDS)
-    const idle = megabytes(api.child.pid, 'VmRSS')
-
-    const clients = await Promise.all(
-      callers.flatMap((caller) =>
-        Array.from({ length: STREAMS_A_KEY }, () => follow(Number(url.port), caller)),
+it('a thousand streams in one API process all clients get every record in order, and the process stays under 300 MB', async ({
+  db,
+  databaseUrl,
+  annotate,
+}) => {
+  const { api, url } = await startApiProcess(databaseUrl, { API_REQUESTS_PER_SECOND: '1000' })
+  const base = url.origin
+  const callers: ResellerCalls[] = []
+  for (let i = 0; i < RESELLERS; i += 1) {
+    const caller = await newCaller(db, base, `reseller ${i}`)
+    await listWith(caller, 'all', [watch('A'), watch('B', { flightId: '102' })])
+    callers.push(caller)
+  }
+  const fares = [await fareOf(db, '101'), await fareOf(db, '102')]
+  const append = (count: number) =>
+    Promise.all(
+      callers.map(({ resellerId }) =>
+        appendRecords(db, { resellerId, fares, count, padding: PADDING }),
       ),
     )
-    for (let round = 0; round < ROUNDS; round += 1) await append(RECORDS_A_ROUND)
-    const total = OLD_RECORDS + ROUNDS * RECORDS_A_ROUND
-    await until('that all clients have all records', () =>
-      clients.every(({ last }) => last === total),
-    )
+  await append(OLD_RECORDS)
+  const idle = megabytes(api.child.pid, 'VmRSS')
 
-    const mb = {
-      idle,
-      now: megabytes(api.child.pid, 'VmRSS'),
-      peak: megabytes(api.child.pid, 'VmHWM'),
-    }
-    await annotate(
-      `MB with ${clients.length} streams and ${clients.length * total} events: ${JSON.stringify(mb)}`,
-    )
-    expect(clients.every(({ inOrder }) => inOrder)).toBe(true)
-    expect(mb.peak).toBeLessThan(LIMIT_MB)
-  })
+  const clients = await Promise.all(
+    callers.flatMap((caller) =>
+      Array.from({ length: STREAMS_A_KEY }, () => follow(Number(url.port), caller)),
+    ),
+  )
+  for (let round = 0; round < ROUNDS; round += 1) await append(RECORDS_A_ROUND)
+  const total = OLD_RECORDS + ROUNDS * RECORDS_A_ROUND
+  await until('that all clients have all records', () =>
+    clients.every(({ last }) => last === total),
+  )
+
+  const mb = {
+    idle,
+    now: megabytes(api.child.pid, 'VmRSS'),
+    peak: megabytes(api.child.pid, 'VmHWM'),
+  }
+  await annotate(
+    `MB with ${clients.length} streams and ${clients.length * total} events: ${JSON.stringify(mb)}`,
+  )
+  expect(clients.every(({ inOrder }) => inOrder)).toBe(true)
+  expect(mb.peak).toBeLessThan(LIMIT_MB)
 })

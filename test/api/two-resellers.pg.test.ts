@@ -1,22 +1,11 @@
-import { describe, expect } from 'vitest'
+import { expect } from 'vitest'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { endWatches } from '../../src/fares/end.ts'
 import { propertiesOf } from '../../src/platform/http/read-parameters.ts'
-import { available, endFares, gone, record, silent } from '../fares/fare-fixtures.ts'
-import { silentLog } from '../support/silent-log.ts'
+import { available, gone, record, silent } from '../fares/fare-fixtures.ts'
 import { it } from '../support/test-database.ts'
-import { passDates } from '../watches/watch-fixtures.ts'
 import { type AnyOperation, call } from './calls.ts'
 import { ago, fareOf, listWith, watch } from './reseller-calls.ts'
-import {
-  beginAt,
-  bytesOf,
-  inBoth,
-  plain,
-  twoWorlds,
-  type World,
-  type Worlds,
-} from './two-worlds.ts'
+import { beginAt, bytesOf, inBoth, twoWorlds, type World, type Worlds } from './two-worlds.ts'
 
 /** Operations that are the same for all callers have their own tests. */
 const SHOWN_ELSEWHERE = new Set(['verifyFares'])
@@ -90,11 +79,6 @@ const OTHER_WATCHES = [
   watch('B-3', { flightId: '103' }),
 ]
 
-/** The departure date this many days from today. */
-function day(days: number): string {
-  return new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
-}
-
 /** The other reseller watches from the start. In both worlds, the reseller begins to watch half an hour ago. */
 async function begin(worlds: Worlds): Promise<void> {
   const { other } = worlds.together
@@ -109,101 +93,40 @@ async function begin(worlds: Worlds): Promise<void> {
   })
 }
 
-describe('a reseller that shares its questions with another one', () => {
-  it('a reseller that shares its questions gets the same bytes as alone', async () => {
-    const worlds = await twoWorlds()
-    const { other } = worlds.together
-    await begin(worlds)
-    const check = (minutes: number, ...answer: [Parameters<typeof record>[3], typeof gone?]) =>
-      inBoth(worlds, async (world) =>
-        record(
-          world.db,
-          await fareOf(world.db, answer.length > 1 ? '102' : '101'),
-          ago(minutes),
-          ...answer,
-        ),
-      )
-
-    await check(25, available('100.00'))
-    await check(25, available('50.00'), available('60.00'))
-    await check(22, available('105.00'))
-    // The other reseller adds and deletes its watches meanwhile.
-    await other?.send('POST', '/watch-lists/winter/pause', {})
-    await check(20, available('115.00'))
-    await check(20, silent, gone)
-    await other?.send('POST', '/watch-lists/winter/resume', {})
-    await check(15, gone)
-    await check(14, gone)
-    await other?.send('DELETE', '/watch-lists/winter/watches/B-2')
-    await check(13, available('55.00'), gone)
-    await check(10, available('99.00'))
-    await check(9, silent)
-
-    const read = await expectSame(worlds, ['GET'])
-    expect(read.get(200)).toBeGreaterThan(12)
-    expect(read.get(404)).toBeGreaterThan(10)
-    const added = await expectSame(worlds, ['POST', 'PUT'])
-    expect(added.get(200)).toBeGreaterThan(2)
-    await expectSame(worlds, ['PATCH', 'DELETE'])
-    await expectSame(worlds, ['GET'])
-  })
-
-  it('a reseller’s watch ends by its own date although the other continues', async () => {
-    const worlds = await twoWorlds()
-    const { db, other } = worlds.together
-    if (other === undefined) throw new Error('there is no other')
-    await listWith(other, 'winter', OTHER_WATCHES)
-    await beginAt(worlds.together, other, ago(50))
-    await inBoth(worlds, async (world) => {
-      await listWith(world.own, 'summer', [
-        watch('A-1', { departsOn: day(20) }),
-        watch('A-2', { flightId: '103', departsOn: day(20) }),
-      ])
-      await beginAt(world, world.own, ago(30))
-      await record(world.db, await fareOf(world.db, '101'), ago(10), available('100.00'))
-      for (const minutes of [10, 9]) {
-        await record(world.db, await fareOf(world.db, '103'), ago(minutes), gone)
-      }
-      await passDates(world.db)
-      await endFares(world.db)
-      await endWatches({ db: world.db, log: silentLog })
-      await endWatches({ db: world.db, log: silentLog })
-    })
-    await record(db, await fareOf(db, '101'), ago(5), available('110.00'))
-    const feedOf = (world: World) => plain(world, '/watch-changes?after=0')
-
-    const feedWithOther = await feedOf(worlds.together)
-    expect(feedWithOther.body).toMatchObject({
-      items: [
-        { reference: 'A-1', kind: 'watch_started' },
-        { reference: 'A-2', kind: 'watch_started' },
-        { reference: 'A-1', kind: 'expired', after: { state: 'not_bookable' } },
-        { reference: 'A-2', kind: 'expired' },
-      ],
-    })
-    expect(bytesOf(feedWithOther, worlds)).toEqual(bytesOf(await feedOf(worlds.alone), worlds))
-    const state = (world: World) => plain(world, '/watch-state?list=summer')
-    expect(bytesOf(await state(worlds.together), worlds)).toEqual(
-      bytesOf(await state(worlds.alone), worlds),
+it('a reseller that shares its questions gets the same bytes as alone', async () => {
+  const worlds = await twoWorlds()
+  const { other } = worlds.together
+  await begin(worlds)
+  const check = (minutes: number, ...answer: [Parameters<typeof record>[3], typeof gone?]) =>
+    inBoth(worlds, async (world) =>
+      record(
+        world.db,
+        await fareOf(world.db, answer.length > 1 ? '102' : '101'),
+        ago(minutes),
+        ...answer,
+      ),
     )
 
-    await inBoth(worlds, async (world) => {
-      await listWith(world.own, 'summer', [watch('A-1', { departsOn: day(30) })])
-      await beginAt(world, world.own, ago(4))
-    })
-    // Alone, the fare has expired and has no belief. Together, it is still checked.
-    expect((await state(worlds.alone)).body).toMatchObject({
-      watches: [{ reference: 'A-1', status: 'new' }, { status: 'expired' }],
-    })
-    await inBoth(worlds, async (world) => {
-      await record(world.db, await fareOf(world.db, '101'), ago(3), available('110.00'))
-    })
-    const again = await Promise.all([feedOf(worlds.together), feedOf(worlds.alone)])
-    for (const { body } of again) {
-      expect(body).toMatchObject({
-        head: 5,
-        items: [{}, {}, {}, {}, { kind: 'watch_started', after: { state: 'bookable' } }],
-      })
-    }
-  })
+  await check(25, available('100.00'))
+  await check(25, available('50.00'), available('60.00'))
+  await check(22, available('105.00'))
+  // The other reseller adds and deletes its watches meanwhile.
+  await other?.send('POST', '/watch-lists/winter/pause', {})
+  await check(20, available('115.00'))
+  await check(20, silent, gone)
+  await other?.send('POST', '/watch-lists/winter/resume', {})
+  await check(15, gone)
+  await check(14, gone)
+  await other?.send('DELETE', '/watch-lists/winter/watches/B-2')
+  await check(13, available('55.00'), gone)
+  await check(10, available('99.00'))
+  await check(9, silent)
+
+  const read = await expectSame(worlds, ['GET'])
+  expect(read.get(200)).toBeGreaterThan(12)
+  expect(read.get(404)).toBeGreaterThan(10)
+  const added = await expectSame(worlds, ['POST', 'PUT'])
+  expect(added.get(200)).toBeGreaterThan(2)
+  await expectSame(worlds, ['PATCH', 'DELETE'])
+  await expectSame(worlds, ['GET'])
 })

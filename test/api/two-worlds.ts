@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
-import { type Answer, bearer, startApi } from '../support/api-server.ts'
+import { type Answer, startApi } from '../support/api-server.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'
 import { newCaller, type ResellerCalls } from './reseller-calls.ts'
@@ -67,11 +67,6 @@ export async function beginAt({ db }: World, { resellerId }: ResellerCalls, at: 
     `.execute(db)
     await sql`update watch_change set watch_id = ${hash}::uuid where watch_id = ${id}`.execute(db)
   }
-}
-
-/** Uncompressed, because another id changes the compressed length. */
-export function plain({ own }: World, path: string) {
-  return own.get(path, { headers: { ...bearer(own.key), 'accept-encoding': 'identity' } })
 }
 
 const INSTANT = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g

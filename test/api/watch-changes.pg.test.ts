@@ -129,18 +129,15 @@ describe('the feed of a reseller', () => {
     const ben = await newCaller(db, base, 'ben')
     await listWith(ben, 'summer', [watch('A-1', { flightId: '103' })])
 
-    const empty = await ben.get('/watch-changes')
-    const beyond = await ben.get('/watch-changes?after=1&wait=30')
-
-    expect(empty.body).toEqual({ items: [], seq: 0, first: 1, head: 0 })
-    expect(beyond).toMatchObject({
-      status: 400,
-      body: {
-        code: 'changes.beyond_head',
-        parameter: 'after',
-        detail: 'after is 1, but the feed ends at 0',
-      },
-    })
+    const detail = 'after is 1, but the feed ends at 0'
+    await ben.play(
+      ['GET /watch-changes', undefined, { items: [], seq: 0, first: 1, head: 0 }],
+      [
+        'GET /watch-changes?after=1&wait=30',
+        undefined,
+        { status: 400, code: 'changes.beyond_head', parameter: 'after', detail },
+      ],
+    )
   })
 })
 
@@ -228,36 +225,31 @@ describe('a request that waits', () => {
     onTestFinished(() => void vi.useRealTimers())
     let nowMs = 0
     const base = await startApi(db, { nowMs: () => nowMs })
-    const ana = await newCaller(db, base, 'ana')
-    const ben = await newCaller(db, base, 'ben')
+    const [ana, ben] = [await newCaller(db, base, 'ana'), await newCaller(db, base, 'ben')]
     const leaving = new AbortController()
-    let hasBenAnswer = false
-    const url = `${base}/api/v1/watch-changes?wait=30`
-    void ask(url, { headers: bearer(ben.key), signal: leaving.signal }).then(
-      () => {
-        hasBenAnswer = true
-      },
-      () => undefined,
-    )
-    let hasAnaAnswer = false
-    const waiting = ana.get('/watch-changes?wait=30').finally(() => {
-      hasAnaAnswer = true
-    })
+    const answered: string[] = []
+    const wait = ({ get, key }: ResellerCalls, name: string) =>
+      get('/watch-changes?wait=30', { headers: bearer(key), signal: leaving.signal }).finally(() =>
+        answered.push(name),
+      )
+    const stays = wait(ben, 'ben').catch(() => 'left')
+    const waiting = wait(ana, 'ana')
     await until('the question of who waits', () => isAskingHeads(db))
 
     const [key] = await listApiKeys(db)
     await revokeApiKey(db, key?.id ?? 0)
     nowMs = 1_000
+
     // Again, because the question may have been that of the other.
     await until('the answer of the one without a key', async () => {
       await vi.advanceTimersByTimeAsync(5_000)
-      return hasAnaAnswer
+      return answered.length > 0
     })
-
     expect(await waiting).toMatchObject({ status: 401, body: { code: 'access.unknown_key' } })
     // A request that began earlier, with the same time to wait, has no answer yet.
-    expect(hasBenAnswer).toBe(false)
+    expect(answered).toEqual(['ana'])
     leaving.abort()
+    expect(await stays).toBe('left')
   })
 })
 

@@ -1,23 +1,18 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { type Answer, ask, bearer, PUBLIC_URL, startApi } from '../support/api-server.ts'
+import { type Answer, ask, PUBLIC_URL, startApi } from '../support/api-server.ts'
+import { callsOf, itemsOf } from './reseller-calls.ts'
 import { scopedKey } from './seed.ts'
 import { it, type SeededDatabase } from './shared-api.ts'
 
-const LINKS = '/api/v1/watch-lists/summer/watches/A-1/links'
+const LINKS = '/watch-lists/summer/watches/A-1/links'
 
-async function startLinked({ db, seed }: SeededDatabase) {
-  const { keys, alpha } = seed
+async function startLinked({ db, seed: { keys, alpha } }: SeededDatabase) {
   const base = await startApi(db)
-  const make = (key: string, body: object = {}) =>
-    ask(`${base}${LINKS}`, {
-      method: 'POST',
-      headers: { ...bearer(key), 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-  const { body } = await make(keys.alpha)
-  const show = (path = String(body.path)): Promise<Answer> => ask(`${base}${path}`)
-  return { base, keys, alpha, make, show, made: body }
+  const [ana, ben] = [callsOf(base, keys.alpha), callsOf(base, keys.beta)]
+  const { body: made } = await ana.send('POST', LINKS, {})
+  const show = (path = String(made.path)): Promise<Answer> => ask(`${base}${path}`)
+  return { db, base, alpha, ana, ben, show, made }
 }
 
 describe('a link to a watch', () => {
@@ -63,45 +58,34 @@ describe('a link to a watch', () => {
   })
 
   it('is listed while it is good, and revoked with all others of its watch', async ({ seeded }) => {
-    const { base, keys, show, make } = await startLinked(seeded)
-    const another = await make(keys.alpha, { days: 30 })
-
-    const listed = await ask(`${base}${LINKS}`, { headers: bearer(keys.alpha) })
-    const ended = await ask(`${base}${LINKS}`, { method: 'DELETE', headers: bearer(keys.alpha) })
-    const after = await ask(`${base}${LINKS}`, { headers: bearer(keys.alpha) })
-
-    expect(listed.body.items).toHaveLength(3)
-    expect(listed.body.items).toContainEqual({ expiresAt: another.body.expiresAt })
-    expect(ended.status).toBe(204)
-    expect(after.body.items).toEqual([])
-    expect((await show()).status).toBe(404)
-    expect((await show(String(another.body.path))).status).toBe(404)
+    const { ana, show, made } = await startLinked(seeded)
+    const another = await ana.send('POST', LINKS, { days: 30 })
+    const listed = itemsOf(await ana.get(LINKS))
+    expect(listed).toHaveLength(3)
+    expect(listed).toContainEqual({ expiresAt: another.body.expiresAt })
+    await ana.play([`DELETE ${LINKS}`, undefined, 204], [`GET ${LINKS}`, undefined, { items: [] }])
+    const pages = [await show(String(made.path)), await show(String(another.body.path))]
+    expect(pages.map(({ status }) => status)).toEqual([404, 404])
   })
 
   it('is made with the scope of watches, for a watch of the key alone', async ({ seeded }) => {
-    const { db } = seeded
-    const { base, keys, alpha, make, show } = await startLinked(seeded)
-
-    expect((await make(keys.beta)).status).toBe(404)
-    for (const method of ['GET', 'DELETE']) {
-      const other = await ask(`${base}${LINKS}`, { method, headers: bearer(keys.beta) })
-      expect(other.status).toBe(404)
-    }
-    expect((await make(await scopedKey(db, alpha, ['read']))).status).toBe(403)
-    expect((await make(keys.alpha, { days: 91 })).status).toBe(400)
+    const { db, base, alpha, ana, ben, show } = await startLinked(seeded)
+    const reader = callsOf(base, await scopedKey(db, alpha, ['read']))
+    await ben.play(
+      [`POST ${LINKS}`, {}, 404],
+      [`GET ${LINKS}`, undefined, 404],
+      [`DELETE ${LINKS}`, undefined, 404],
+    )
+    await reader.play([`POST ${LINKS}`, {}, 403])
+    await ana.play([`POST ${LINKS}`, { days: 91 }, 400])
     expect((await show()).status).toBe(200)
   })
 
   it('is kept as a hash, and an expired one is deleted by the next', async ({ seeded }) => {
-    const { db } = seeded
-    const { keys, make, made } = await startLinked(seeded)
+    const { db, ana, made } = await startLinked(seeded)
     await sql`update watch_link set expires_at = now()`.execute(db)
-
-    await make(keys.alpha)
-
-    const { rows } = await sql<{
-      text: string
-    }>`select watch_link::text as text from watch_link`.execute(db)
+    await ana.send('POST', LINKS, {})
+    const { rows } = await sql`select watch_link::text as text from watch_link`.execute(db)
     expect(rows).toHaveLength(1)
     expect(JSON.stringify(rows)).not.toContain(String(made.code))
   })

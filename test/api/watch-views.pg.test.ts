@@ -28,30 +28,28 @@ async function addWatch(
   return { ana, base, fareId: await fareOf(db, '101') }
 }
 
-describe('a watch', () => {
-  it('a watch shows its belief and its next check', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db)
-    await record(db, fareId, ago(20), available('100.00'))
-    await record(db, fareId, ago(10), available('109.50'))
+it('a watch shows its belief and its next check', async ({ db }) => {
+  const { ana, fareId } = await addWatch(db)
+  await record(db, fareId, ago(20), available('100.00'))
+  await record(db, fareId, ago(10), available('109.50'))
 
-    const { body } = await ana.get(A_1)
+  const { body } = await ana.get(A_1)
 
-    expect(body).toMatchObject({
-      status: 'followed',
-      belief: {
-        state: 'bookable',
-        price: { amount: '109.50', currency: 'EUR' },
-        outbound: { belief: 'available', flight: { departure: { place: { iata: 'PMI' } } } },
-        return: null,
-      },
-      lastGoodCheckAt: ago(10).toISOString(),
-      lastCheckAt: ago(10).toISOString(),
-      next: { notBefore: ago(9).toISOString(), why: 'scheduled' },
-    })
-    for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'lastNotified']) {
-      expect(JSON.stringify(body)).not.toContain(name)
-    }
+  expect(body).toMatchObject({
+    status: 'followed',
+    belief: {
+      state: 'bookable',
+      price: { amount: '109.50', currency: 'EUR' },
+      outbound: { belief: 'available', flight: { departure: { place: { iata: 'PMI' } } } },
+      return: null,
+    },
+    lastGoodCheckAt: ago(10).toISOString(),
+    lastCheckAt: ago(10).toISOString(),
+    next: { notBefore: ago(9).toISOString(), why: 'scheduled' },
   })
+  for (const name of ['watchers', 'ticket', 'vdue', 'trackedFareId', 'fareId', 'lastNotified']) {
+    expect(JSON.stringify(body)).not.toContain(name)
+  }
 })
 
 describe('the last flight of a watch', () => {
@@ -145,98 +143,61 @@ describe('the timeline of a watch', () => {
     const timeline = itemsOf(await ana.get(`${A_1}/timeline`))
 
     const at = (minutes: number) => ago(minutes).toISOString()
-    const one = { return: null }
-    const euros = (amount: string) => ({ amount, currency: 'EUR' })
-    expect(timeline).toMatchObject([
-      {
-        ...one,
-        validFrom: at(10),
-        validTo: null,
-        state: 'bookable',
-        outbound: 'available',
-        price: euros('80.00'),
-        priceCheckedAt: at(10),
-        priceReason: null,
-      },
-      {
-        ...one,
-        validFrom: at(15),
-        validTo: at(10),
-        state: 'not_bookable',
-        outbound: 'unavailable',
-        price: null,
-      },
-      {
-        ...one,
-        validFrom: at(20),
-        validTo: at(15),
-        state: 'bookable',
-        outbound: 'available',
-        price: euros('110.00'),
-      },
-      {
-        ...one,
-        validFrom: at(30),
-        validTo: at(20),
-        state: 'bookable',
-        outbound: 'available',
-        price: euros('100.00'),
-      },
+    const rows = timeline.map((one) => [
+      one.validFrom,
+      one.validTo,
+      one.state,
+      one.outbound,
+      one.price,
     ])
+    const euros = (amount: string) => ({ amount, currency: 'EUR' })
+    expect(rows).toEqual([
+      [at(10), null, 'bookable', 'available', euros('80.00')],
+      [at(15), at(10), 'not_bookable', 'unavailable', null],
+      [at(20), at(15), 'bookable', 'available', euros('110.00')],
+      [at(30), at(20), 'bookable', 'available', euros('100.00')],
+    ])
+    expect(timeline[0]).toMatchObject({ return: null, priceCheckedAt: at(10), priceReason: null })
   })
 })
 
-const STRIPS = '/watch-lists/summer/strips'
+it('the strips of a list have the intervals of each watch since it began, oldest first, and nothing of others', async ({
+  db,
+}) => {
+  const STRIPS = '/watch-lists/summer/strips'
+  const base = await startApi(db)
+  const [ana, ben] = [await newCaller(db, base, 'ana'), await newCaller(db, base, 'ben')]
+  await listWith(ana, 'summer', [watch('A-1'), watch('A-2', { flightId: '102' })])
+  await beginAt(db, ana, ago(30))
+  const fareId = await fareOf(db, '101')
+  await record(db, fareId, ago(20), available('100.00'))
+  await record(db, fareId, ago(10), gone)
+  await record(db, fareId, ago(9), gone)
+  await listWith(ben, 'summer', [watch('B-1')])
+  await beginAt(db, ben, ago(5))
 
-describe('the strips of a watch list', () => {
-  it('have the intervals of each watch since it began, oldest first', async ({ db }) => {
-    const ana = await newCaller(db, await startApi(db), 'ana')
-    await listWith(ana, 'summer', [watch('A-1'), watch('A-2', { flightId: '102' })])
-    await beginAt(db, ana, ago(30))
-    const fareId = await fareOf(db, '101')
-    await record(db, fareId, ago(20), available('100.00'))
-    await record(db, fareId, ago(10), gone)
-    await record(db, fareId, ago(9), gone)
+  const strips = itemsOf(await ana.get(STRIPS))
 
-    const strips = itemsOf(await ana.get(STRIPS))
-
-    expect(strips).toMatchObject([
-      {
-        reference: 'A-1',
-        intervals: [
-          {
-            validFrom: ago(20).toISOString(),
-            state: 'bookable',
-            price: { amount: '100.00', currency: 'EUR' },
-          },
-          { validTo: null, state: 'not_bookable', price: null },
-        ],
-      },
-      { reference: 'A-2', intervals: [] },
-    ])
-    const [first, second] = strips as { watchId: string; bookableShare: number | null }[]
-    // Eleven minutes bookable, then at least nine sold out, more on a slow machine. The ten minutes before the first check
-    // do not count.
-    expect(first?.bookableShare).toBeGreaterThan(11 / 60)
-    expect(first?.bookableShare).toBeLessThanOrEqual(11 / 20)
-    expect(second?.bookableShare).toBeNull()
-    const chosen = itemsOf(await ana.get(`${STRIPS}?watchIds=${first?.watchId}`))
-    expect(chosen).toMatchObject([{ reference: 'A-1' }])
-  })
-
-  it('begin with the watch, and show nothing of another reseller', async ({ db }) => {
-    const base = await startApi(db)
-    const ana = await newCaller(db, base, 'ana')
-    const ben = await newCaller(db, base, 'ben')
-    await listWith(ana, 'summer', [watch('A-1')])
-    await beginAt(db, ana, ago(60))
-    await record(db, await fareOf(db, '101'), ago(50), available('100.00'))
-    await listWith(ben, 'summer', [watch('B-1')])
-    await beginAt(db, ben, ago(5))
-
-    expect(itemsOf(await ben.get(STRIPS))).toMatchObject([
-      { reference: 'B-1', intervals: [{ validFrom: ago(5).toISOString(), validTo: null }] },
-    ])
-    expect((await ben.get('/watch-lists/winter/strips')).status).toBe(404)
-  })
+  const price = { amount: '100.00', currency: 'EUR' }
+  expect(strips).toMatchObject([
+    {
+      reference: 'A-1',
+      intervals: [
+        { validFrom: ago(20).toISOString(), state: 'bookable', price },
+        { validTo: null, state: 'not_bookable', price: null },
+      ],
+    },
+    { reference: 'A-2', intervals: [], bookableShare: null },
+  ])
+  // Eleven minutes bookable, then at least nine sold out, more on a slow machine. The ten minutes before the first check
+  // do not count.
+  const [{ watchId, bookableShare } = { watchId: '' }] = strips
+  expect(bookableShare).toBeGreaterThan(11 / 60)
+  expect(bookableShare).toBeLessThanOrEqual(11 / 20)
+  const since = [{ validFrom: ago(5).toISOString(), validTo: null }]
+  await ana.play([`GET ${STRIPS}?watchIds=${String(watchId)}`, undefined, { items: [{ watchId }] }])
+  await ben.play(
+    [`GET ${STRIPS}`, undefined, { items: [{ reference: 'B-1', intervals: since }] }],
+    ['GET /watch-lists/winter/strips', undefined, 404],
+  )
 })

@@ -14,26 +14,24 @@ const poll = (seconds: number) => ({
 })
 
 describe('a process with workers', () => {
-  it('is alive while all heartbeats are within their limits', () => {
-    expect(findMissing([tick(0), poll(50)], { now: at(60), storesUpSince: at(0) })).toBeNull()
-  })
-
-  it('makes no progress when one heartbeat is missing for too long, and the reason names it', () => {
-    expect(findMissing([poll(50), tick(0)], { now: at(61), storesUpSince: at(-100) })).toBe(
+  it.each([
+    ['has no heartbeats', [], { now: 1e9, storesUpSince: 0 }, null],
+    ['has all within their limits', [tick(0), poll(50)], { now: 60, storesUpSince: 0 }, null],
+    [
+      'misses one for too long',
+      [poll(50), tick(0)],
+      { now: 61, storesUpSince: -100 },
       'no tick has ended for 61 s although the stores are available',
-    )
-  })
-
-  it('is not blamed for the time in which a store was down', () => {
-    const heartbeats = [tick(0), poll(0)]
-
-    expect(findMissing(heartbeats, { now: at(600), storesUpSince: at(571) })).toBeNull()
-    expect(findMissing(heartbeats, { now: at(602), storesUpSince: at(571) })).toBe(
+    ],
+    ['had no stores till now', [tick(0), poll(0)], { now: 600, storesUpSince: 571 }, null],
+    [
+      'had no stores till long ago',
+      [tick(0), poll(0)],
+      { now: 602, storesUpSince: 571 },
       'the queue was not polled for 602 s although the stores are available',
-    )
-  })
-
-  it('is alive if it has no heartbeats', () => {
-    expect(findMissing([], { now: at(1e9), storesUpSince: at(0) })).toBeNull()
+    ],
+  ])('that %s makes progress, or names what is missing', (_, beats, times, missing) => {
+    const { now, storesUpSince } = times
+    expect(findMissing(beats, { now: at(now), storesUpSince: at(storesUpSince) })).toBe(missing)
   })
 })

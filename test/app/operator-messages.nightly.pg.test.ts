@@ -1,14 +1,7 @@
 import { describe, expect, onTestFinished } from 'vitest'
-import { createEndpoint } from '../../src/delivery/endpoints/change-endpoints.ts'
-import { createSealer } from '../../src/delivery/endpoints/sealer.ts'
-import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { startChaosPostgres } from '../chaos/chaos-postgres.ts'
 import { mountSmallDisk } from '../chaos/small-disk.ts'
-import { appendRecords } from '../delivery/delivery-fixtures.ts'
-import { NO_CHATS } from '../delivery/message-fixtures.ts'
 import { startReceiver } from '../delivery/receiver.ts'
-import { trackFares } from '../fares/fare-fixtures.ts'
-import { startVerifyServer } from '../fares/verify-server.ts'
 import { untilReady } from '../fares/worker-fixtures.ts'
 import { manyRoutes } from '../routes/sync-fixtures.ts'
 import { startInTest } from '../support/child-process.ts'
@@ -17,18 +10,10 @@ import { setReadOnly } from '../support/read-only.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 
 const KEY = 'a-key-of-this-test-0123456789abcdef'
 /** A second message about the same would come with the next reading, or the one after it. */
 const REST_MS = 150_000
-const TARGETS = {
-  urls: { allowHttp: true, allowedNetworks: ['127.0.0.0/8'] },
-  publicUrl: undefined,
-  chatHosts: NO_CHATS,
-  email: { smtpUrl: undefined, from: undefined },
-}
-
 /** A worker, an API and an endpoint of operators. */
 async function startInstallation(databaseUrl: string, settings: Readonly<Record<string, string>>) {
   const receiver = await startReceiver()
@@ -93,50 +78,6 @@ describe('an operator without Prometheus receives once', { timeout: 600_000 }, (
     worker.child.kill('SIGKILL')
 
     await expectOnce({ cause: 'worker killed', codes: STOPPED, withinMs: 240_000, arrived })
-  })
-
-  it('that the upstream is down', async ({ db, databaseUrl }) => {
-    const upstream = await startVerifyServer()
-    await trackFares(db, 40)
-    const settings = { UPSTREAM_BASE_URL: upstream.url }
-    const { arrived } = await startInstallation(databaseUrl, settings)
-    await until('checks', () => upstream.answered.length > 40)
-
-    await upstream.close()
-
-    await expectOnce({
-      cause: 'upstream down',
-      codes: ['calls_failing'],
-      withinMs: 240_000,
-      arrived,
-    })
-  })
-
-  it('that the receiver of a reseller is dead', async ({ db, databaseUrl }) => {
-    const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
-    const owner = { db, resellerId: resellerId as ResellerId }
-    const deps = { sealer: createSealer(KEY), targetRules: TARGETS }
-    await createEndpoint(owner, deps, { target: 'http://127.0.0.1:9/dead' })
-    const { arrived } = await startInstallation(databaseUrl, {})
-
-    await appendRecords(db, { resellerId, reference: 'A' }, [{}])
-
-    const codes = ['endpoints_failing']
-    await expectOnce({ cause: 'receiver dead', codes, withinMs: 240_000, arrived })
-  })
-
-  it('that a list is held', async ({ databaseUrl }) => {
-    const lists = await startListServer()
-    onTestFinished(() => lists.close())
-    lists.serve({ routes: manyRoutes(400), available: manyRoutes(400) })
-    const settings = { UPSTREAM_BASE_URL: lists.url }
-    const { worker, arrived } = await startInstallation(databaseUrl, settings)
-    const applied = () => worker.stdout().split('"status":"applied"').length - 1
-    await until('the baseline of both lists', () => applied() === 2)
-
-    lists.serve({ routes: manyRoutes(40), available: manyRoutes(400) })
-
-    await expectOnce({ cause: 'list held', codes: ['list_held'], withinMs: 240_000, arrived })
   })
 
   it('that the database takes no writes, from memory', async ({ databaseUrl }) => {

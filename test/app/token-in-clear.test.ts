@@ -16,15 +16,17 @@ describe('a warning of an access token in clear', () => {
     return [lines.length, doctor.length]
   }
 
-  it('is given by the log and by doctor for http to another machine', () => {
-    expect(warningsFor('http://fares.example', 'a-token')).toEqual([1, 1])
-    expect(warningsFor('http://10.0.0.7:8080/fares', 'a-token')).toEqual([1, 1])
-  })
-
-  it('is not given for https, for this machine, or without a token', () => {
-    expect(warningsFor('https://fares.example', 'a-token')).toEqual([0, 0])
-    expect(warningsFor('http://127.0.0.1:8080', 'a-token')).toEqual([0, 0])
-    expect(warningsFor('http://fares.example', undefined)).toEqual([0, 0])
-    expect(warningsFor(undefined, 'a-token')).toEqual([0, 0])
-  })
+  it.each([
+    ['http://fares.example', 'a-token', 1],
+    ['http://10.0.0.7:8080/fares', 'a-token', 1],
+    ['https://fares.example', 'a-token', 0],
+    ['http://127.0.0.1:8080', 'a-token', 0],
+    ['http://fares.example', undefined, 0],
+    [undefined, 'a-token', 0],
+  ])(
+    'is given by the log and by doctor for http to another machine: %s, %s',
+    (url, token, count) => {
+      expect(warningsFor(url, token)).toEqual([count, count])
+    },
+  )
 })

@@ -1,5 +1,10 @@
 import { describe, expect } from 'vitest'
-import { type RunningCommand, startInTest } from '../support/child-process.ts'
+import {
+  addressesOf,
+  firstLine,
+  type RunningCommand,
+  startInTest,
+} from '../support/child-process.ts'
 import { startSpanReceiver } from '../support/span-receiver.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -26,7 +31,7 @@ async function startWorker(
     ADMIN_PORT: '0',
     ...env,
   })
-  await until('the start', () => worker.stdout().includes('"msg":"ready"'))
+  await addressesOf(worker)
   return worker
 }
 
@@ -43,7 +48,7 @@ describe('the spans of a service', () => {
   it('are not made without an endpoint: nothing of the SDK is loaded', async ({ databaseUrl }) => {
     const worker = await startWorker(databaseUrl, { NODE_OPTIONS: REPORT_MODULES })
 
-    await until('a sync', () => worker.stdout().includes('"msg":"route sync finished"'))
+    await firstLine(worker, 'route sync finished')
     await stop(worker)
     // prom-client loads the package of the interfaces for itself.
     expect(packagesOf(worker.stderr())).toEqual(new Set(['@opentelemetry/api']))
@@ -61,17 +66,11 @@ describe('the spans of a service', () => {
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
       LOG_LEVEL: 'debug',
     })
-    const line = await until('the line of a sync', () =>
-      worker
-        .stdout()
-        .split('\n')
-        .find((text) => text.includes('"msg":"route sync finished"')),
-    )
+    const { traceId, spanId } = await firstLine(worker, 'route sync finished')
     await until('its span', () => receiver.spans.some(({ name }) => name === 'sync'))
 
     expect(await stop(worker)).toBe(0)
 
-    const { traceId, spanId } = JSON.parse(line) as { traceId: string; spanId: string }
     const ofLine = receiver.spans.find((span) => span.spanId === spanId)
     expect(ofLine).toMatchObject({
       traceId,

@@ -9,8 +9,9 @@ import { QUEUE_SCHEMA } from '../../src/platform/queue/queue-connection.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/claim.ts'
 import { giveTurns } from '../fares/fare-fixtures.ts'
 import type { RunningCommand } from '../support/child-process.ts'
+import { addressesOf } from '../support/child-process.ts'
 import { eventually } from './eventually.ts'
-import { addressesOf } from './steps.ts'
+
 import { BACKENDS, openWorld, type World } from './world.ts'
 
 const BACKLOG = 100_000

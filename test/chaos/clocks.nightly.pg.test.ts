@@ -1,9 +1,10 @@
 import { describe, it } from 'vitest'
 import { makeWait, openClaims } from '../fares/worker-fixtures.ts'
 import type { RunningCommand } from '../support/child-process.ts'
+import { addressesOf } from '../support/child-process.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
-import { addressesOf, faresOf, makeListDue, runsOf, watch } from './steps.ts'
+import { faresOf, makeListDue, runsOf, watch } from './steps.ts'
 import { BACKENDS, openWorld, type Settings, type World } from './world.ts'
 
 const TEN_MINUTES_MS = 600_000

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { livePairs, manyRoutes } from '../routes/sync-fixtures.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
+import { addressesOf } from '../support/child-process.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import { mountSmallDisk, type SmallDisk } from './small-disk.ts'
-import { addressesOf, runsOf } from './steps.ts'
+import { runsOf } from './steps.ts'
 import { BACKENDS, openWorld } from './world.ts'
 
 const DISK_MB = 120

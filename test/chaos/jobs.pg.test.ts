@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { SYNC_QUEUE } from '../../src/routes/sync.ts'
 import { VERIFY_QUEUE } from '../../src/schedule/claim.ts'
+import { addressesOf } from '../support/child-process.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
-import { addressesOf, checksOf, faresOf, watch } from './steps.ts'
+import { checksOf, faresOf, watch } from './steps.ts'
 import { BACKENDS, openWorld, type World } from './world.ts'
 
 const LOAD = Array.from({ length: 200 }, (_, i) => String(5_000 + i))

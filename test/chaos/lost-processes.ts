@@ -2,9 +2,9 @@ import { sql } from '../../src/platform/db/database.ts'
 import { gone, record } from '../fares/fare-fixtures.ts'
 import { stopQuietly } from '../fares/worker-fixtures.ts'
 import { livePairs, manyRoutes, routes } from '../routes/sync-fixtures.ts'
+import { addressesOf } from '../support/child-process.ts'
 import { eventually } from './eventually.ts'
 import {
-  addressesOf,
   blockTable,
   checksOf,
   faresOf,

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
 import { bearer, newKeyText } from '../support/api-server.ts'
 import type { RunningCommand } from '../support/child-process.ts'
+import { addressesOf } from '../support/child-process.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
-import { addressesOf, blockTable, bookable, checksOf, faresOf, watch } from './steps.ts'
+import { blockTable, bookable, checksOf, faresOf, watch } from './steps.ts'
 import { type Backend, openWorld, QUEUES, type World } from './world.ts'
 
 /** Errors that dead jobs may have after an outage: ticks are not retried, and fares are due again after their lease. */

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bearer, newKeyText } from '../support/api-server.ts'
+import { addressesOf } from '../support/child-process.ts'
 import { hasRedisServer } from '../support/redis-tier.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
 import type { OwnRedis } from './own-redis.ts'
-import { addressesOf, bookable, checksOf, faresOf, makeListDue, runsOf, watch } from './steps.ts'
+import { bookable, checksOf, faresOf, makeListDue, runsOf, watch } from './steps.ts'
 import { openWorld, type World } from './world.ts'
 
 /** Errors that dead jobs may have after an outage of Redis. */
@@ -58,42 +59,46 @@ describe.runIf(hasRedisServer())('an outage of Redis', { timeout: 120_000 }, () 
     expect(worker.stderr()).toContain('check that Redis runs')
   })
 
-  it('due work is rebuilt after Redis restarts without its data', async () => {
-    await redis.restart()
-    await makeWorkDue('901')
+  /** What begins the outage and, unless it ends by itself, what shows that it is met and what ends it. */
+  const OUTAGES: readonly (readonly [
+    string,
+    (redis: OwnRedis) => unknown,
+    string?,
+    ((redis: OwnRedis) => unknown)?,
+  ])[] = [
+    ['due work is rebuilt after Redis restarts without its data', ({ restart }) => restart()],
+    [
+      'the API continues and no work is lost while Redis is out of memory',
+      ({ command }) => command('CONFIG', 'SET', 'maxmemory', '1'),
+      'OOM',
+      ({ command }) => command('CONFIG', 'SET', 'maxmemory', '0'),
+    ],
+    [
+      'the API continues and no work is lost while Redis is a read-only replica',
+      ({ command }) => command('REPLICAOF', '127.0.0.1', '1'),
+      'READONLY',
+      ({ command }) => command('REPLICAOF', 'NO', 'ONE'),
+    ],
+    [
+      'the API continues and no work is lost while Redis does not answer',
+      ({ proxy }) => proxy.stall(),
+      'no answer within',
+      ({ proxy }) => proxy.resume(),
+    ],
+    [
+      'due work is rebuilt within about a minute after FLUSHALL',
+      ({ command }) => command('FLUSHALL'),
+    ],
+  ]
 
+  it.for(OUTAGES)('%s', async ([name, begin, seen, end]) => {
+    const flightId = String(910 + OUTAGES.findIndex(([one]) => one === name))
+    await begin(redis)
+    await makeWorkDue(flightId)
+    await eventually('the outage', () => seen === undefined || world.output().includes(seen))
     expect((await callApi()).status).toBe(200)
-    await expectDueWorkDone('901')
-  })
-
-  it('the API continues and no work is lost while Redis is out of memory', async () => {
-    await redis.command('CONFIG', 'SET', 'maxmemory', '1')
-    await makeWorkDue('902')
-    await eventually('a refused write', () => world.output().includes('OOM'))
-
-    expect((await callApi()).status).toBe(200)
-    await redis.command('CONFIG', 'SET', 'maxmemory', '0')
-    await expectDueWorkDone('902')
-  })
-
-  it('the API continues and no work is lost while Redis is a read-only replica', async () => {
-    await redis.command('REPLICAOF', '127.0.0.1', '1')
-    await makeWorkDue('903')
-    await eventually('a refused write', () => world.output().includes('READONLY'))
-
-    expect((await callApi()).status).toBe(200)
-    await redis.command('REPLICAOF', 'NO', 'ONE')
-    await expectDueWorkDone('903')
-  })
-
-  it('the API continues and no work is lost while Redis does not answer', async () => {
-    redis.proxy.stall()
-    await makeWorkDue('904')
-    await eventually('a call that timed out', () => world.output().includes('no answer within'))
-
-    expect((await callApi()).status).toBe(200)
-    redis.proxy.resume()
-    await expectDueWorkDone('904')
+    await end?.(redis)
+    await expectDueWorkDone(flightId)
   })
 
   it('a check is recorded once when the network to Redis is cut during it', async () => {
@@ -106,12 +111,5 @@ describe.runIf(hasRedisServer())('an outage of Redis', { timeout: 120_000 }, () 
 
     upstream.release()
     await expectDueWorkDone('905')
-  })
-
-  it('due work is rebuilt within about a minute after FLUSHALL', async () => {
-    await redis.command('FLUSHALL')
-    await makeWorkDue('906')
-
-    await expectDueWorkDone('906')
   })
 })

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { addressesOf } from '../support/child-process.ts'
 import { type ChaosPostgres, startChaosPostgres } from './chaos-postgres.ts'
 import { eventually } from './eventually.ts'
 import { expectInvariants } from './invariants.ts'
-import { addressesOf, makeListDue, runsOf } from './steps.ts'
+import { makeListDue, runsOf } from './steps.ts'
 import { BACKENDS, openWorld } from './world.ts'
 
 const PROCESSES = 10

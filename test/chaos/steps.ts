@@ -2,37 +2,10 @@ import pg from 'pg'
 import { ROUTE_LISTS, type RouteListName } from '../../src/platform/base/kinds.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { notify } from '../../src/platform/db/listener.ts'
-import type { RunningCommand } from '../support/child-process.ts'
+import { addressesOf, type RunningCommand } from '../support/child-process.ts'
 import { cells, importRows, newReseller } from '../watches/watch-fixtures.ts'
 import { eventually } from './eventually.ts'
 import type { World } from './world.ts'
-
-interface Ready {
-  readonly api?: string
-  readonly health: string
-  readonly metrics: string
-}
-
-/** Long enough for a busy machine. */
-const START_MS = 120_000
-
-/** Waits until the process logs that it is ready. Returns the addresses from that log line. */
-export async function addressesOf(command: RunningCommand): Promise<Ready> {
-  const line = await eventually(
-    'a process that is ready',
-    () => {
-      if (command.child.exitCode !== null) {
-        throw new Error(`the process ended: ${command.stdout()}${command.stderr()}`)
-      }
-      return command
-        .stdout()
-        .split('\n')
-        .find((text) => text.includes('"msg":"ready"'))
-    },
-    START_MS,
-  )
-  return JSON.parse(line) as Ready
-}
 
 export async function metricsOf(command: RunningCommand): Promise<string> {
   return (await fetch((await addressesOf(command)).metrics)).text()

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { createProgram, GROUPS } from '../../src/cli/program.ts'
+import { createProgram } from '../../src/cli/program.ts'
 
 const DOCS = path.resolve(import.meta.dirname, '../../docs')
 
@@ -65,22 +65,6 @@ describe.each(commands)('farewatch $name', ({ name, command, flags }) => {
       expect(commandOf(example)?.name).toBe(name)
       expect((example.match(/--[a-z-]+/g) ?? []).filter((flag) => !flags.has(flag))).toEqual([])
     }
-  })
-})
-
-describe('a command line that begins with the name of a command', () => {
-  const words = Object.entries(GROUPS).flatMap(([heading, files]) =>
-    Object.values(files).flatMap((described) =>
-      Object.keys(described).map((word) => ({ heading, word })),
-    ),
-  )
-
-  it.each(words)('has what is below that command alone: $word', async ({ heading, word }) => {
-    const { commands: found } = await createProgram([word])
-    const below = (one: Command) => one.commands.length + one.registeredArguments.length
-    const described = found.filter((one) => below(one) > 0 || one.options.length > 0)
-    expect(described.map((one) => one.name()).filter((name) => name !== word)).toEqual([])
-    expect(found.find((one) => one.name() === word)?.helpGroup()).toBe(heading)
   })
 })
 

@@ -15,46 +15,43 @@ const NEW_KEY = {
   ENCRYPTION_KEY_PREVIOUS: KEY.ENCRYPTION_KEY,
 }
 
+const NORTHWIND = '--reseller northwind'
+
 it('an operator creates an endpoint, changes it, finds its dead delivery and sends it again', async ({
   databaseUrl,
 }) => {
   const world = await aWorld(databaseUrl, 'postgres')
   const farewatch = inWorld({ ...world, env: { ...world.env, ...KEY } })
-  const owner = ['--reseller', 'northwind']
-  await farewatch('resellers', 'create', 'northwind')
+  await farewatch('resellers create northwind')
   const { db, close } = openDatabase({ url: databaseUrl, applicationName: 'test', log: silentLog })
+  const create = (rest: string) => farewatch(`endpoints create ${NORTHWIND} --target ${rest}`)
 
-  const refused = await farewatch('endpoints', 'create', ...owner, '--target', 'http://a.example/')
-  const created = await farewatch(
-    ...['endpoints', 'create', ...owner, '--target', 'https://receiver.example/CANARY/hooks/path'],
-    ...['--kinds', 'became_available', 'expired', '--price-below', '99.50EUR', '--json'],
+  const refused = await create('http://a.example/')
+  const created = await create(
+    'https://receiver.example/CANARY/hooks/path --kinds became_available expired --price-below 99.50EUR --json',
   )
   const [made] = jsonLines(created)
   const id = String(made?.id)
-  const updated = jsonLines(
-    await farewatch(
-      ...['endpoints', 'update', id, ...owner, '--clear', 'kinds', '--sold-out', '--json'],
-    ),
-  )
-  const rotated = await farewatch('endpoints', 'rotate', id, ...owner)
-  const tested = jsonLines(await farewatch('endpoints', 'test', id, ...owner, '--json'))
-  const deliveryId = String(tested[0]?.deliveryId)
-  const unnamed = await farewatch('endpoints', 'trigger', id, 'sold', ...owner)
-  const triggered = await farewatch('endpoints', 'trigger', id, 'expired', ...owner)
+  const change = (what: string, rest = '') =>
+    farewatch(`endpoints ${what} ${id}${rest} ${NORTHWIND}`)
+  const updated = jsonLines(await change('update', ' --clear kinds --sold-out --json'))
+  const rotated = await change('rotate')
+  const [tested] = jsonLines(await change('test', ' --json'))
+  const unnamed = await change('trigger', ' sold')
+  const triggered = await change('trigger', ' expired')
   await sql`
     update delivery set state = 'dead', due_at = null, ended_at = clock_timestamp(), dead_reason = 'blocked'
   `.execute(db)
-  const dead = jsonLines(await farewatch('deliveries', 'list', ...owner, '--json'))
-  const ofAll = await farewatch('deliveries', 'list')
-  const shown = await farewatch('deliveries', 'show', deliveryId, ...owner)
-  const replayed = await farewatch('deliveries', 'replay', ...owner, '--from', '2026-01-01')
-  const blocked = await farewatch('receive', ...owner, '--port', '0')
-  const listed = await farewatch('endpoints', 'list')
+  const dead = jsonLines(await farewatch(`deliveries list ${NORTHWIND} --json`))
+  const ofAll = await farewatch('deliveries list')
+  const shown = await farewatch(`deliveries show ${String(tested?.deliveryId)} ${NORTHWIND}`)
+  const replayed = await farewatch(`deliveries replay ${NORTHWIND} --from 2026-01-01`)
+  const blocked = await farewatch(`receive ${NORTHWIND} --port 0`)
+  const listed = await farewatch('endpoints list')
   const resealed = await inWorld({ ...world, env: { ...world.env, ...NEW_KEY } })(
-    'endpoints',
-    'reseal',
+    'endpoints reseal',
   )
-  const deleted = await farewatch('endpoints', 'delete', id, ...owner, '--yes')
+  const deleted = await change('delete', ' --yes')
   await close()
 
   expect(blocked).toMatchObject({ exit: 2, stdout: '' })
@@ -73,7 +70,7 @@ it('an operator creates an endpoint, changes it, finds its dead delivery and sen
   expect(dead.flatMap((one) => Value.Errors(Delivery, one))).toEqual([])
   expect(dead).toMatchObject([
     { type: 'example.expired', deadReason: 'blocked' },
-    { id: deliveryId, type: 'webhook.test', deadReason: 'blocked' },
+    { id: tested?.deliveryId, type: 'webhook.test', deadReason: 'blocked' },
   ])
   expect(ofAll.stdout).toMatch(/^id +record +state .*\n─.*\n([0-9a-f-]{36} .* northwind .*\n){2}$/)
   expect(unnamed).toMatchObject({ exit: 2, stdout: '' })
@@ -103,26 +100,24 @@ it('the form of a body and the headers of requests come from files, which no mes
   const broken = await write('broken.json', 'Bearer CANARY-TOKEN')
   const world = await aWorld(databaseUrl, 'postgres')
   const farewatch = inWorld({ ...world, env: { ...world.env, ...KEY } })
-  await farewatch('resellers', 'create', 'northwind')
-  const target = ['--reseller', 'northwind', '--target', 'https://desk.example/notes', '--json']
-  const create = (...more: string[]) => farewatch('endpoints', 'create', ...target, ...more)
+  await farewatch('resellers create northwind')
+  const create = (rest: string) =>
+    farewatch(`endpoints create ${NORTHWIND} --target https://desk.example/notes --json ${rest}`)
 
-  const made = await create('--format', 'json', '--template', template, '--headers', headers)
-  const refused = [
-    await create('--headers', broken),
-    await create('--headers', path.join(folder, 'none.json')),
-    await create('--format', 'json'),
-  ]
-
+  const made = await create(`--format json --template ${template} --headers ${headers}`)
   expect(jsonLines(made)).toMatchObject([
     { format: 'json', template: { note: '{sentence}' }, headerNames: ['authorization'] },
   ])
-  expect(refused.map(({ exit }) => exit)).toEqual([2, 2, 2])
-  expect(refused.map(({ stderr }) => stderr)).toEqual([
-    expect.stringContaining('broken.json cannot be read (it is not JSON)'),
-    expect.stringContaining('none.json cannot be read (ENOENT)'),
-    expect.stringContaining('template must be given for json'),
-  ])
+  const refused = []
+  for (const [rest, reason] of [
+    [`--headers ${broken}`, 'broken.json cannot be read (it is not JSON)'],
+    [`--headers ${folder}/none.json`, 'none.json cannot be read (ENOENT)'],
+    ['--format json', 'template must be given for json'],
+  ] as const) {
+    const ended = await create(rest)
+    expect(ended).toMatchObject({ exit: 2, stderr: expect.stringContaining(reason) })
+    refused.push(ended)
+  }
   for (const { stdout, stderr } of [made, ...refused]) {
     expect(`${stdout}${stderr}`).not.toContain('CANARY')
   }

@@ -6,7 +6,7 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
   it('lists dead jobs with their failure, retries them and drops them', async ({ databaseUrl }) => {
     const world = await aWorld(databaseUrl, store)
     const system = queueOf(world)
-    const farewatch = (line: string) => inWorld(world)(...line.split(' '))
+    const farewatch = inWorld(world)
     expect((await farewatch('jobs list')).stdout).toBe('no jobs in this state\n')
     await killJobs(system, { queue: 'verify', count: 3, message: 'out of \u001b[31mluck' })
 
@@ -41,19 +41,5 @@ describe.each(STORES)('farewatch jobs, with the queue in %s', (store) => {
     expect(await system.counts('verify')).toMatchObject({ waiting: 1, failed: 0 })
     const waiting = jsonLines(await farewatch('jobs list --state waiting --json'))
     expect(waiting).toMatchObject([{ state: 'waiting', payload: { claimId: 'claim-3' } }])
-  })
-})
-
-describe('farewatch jobs', () => {
-  it.for([
-    [['retry', 'verify'], 'their ids, or --all'],
-    [['drop', 'verify', '17', '--all'], 'their ids, or --all'],
-    [['drop', 'nothing', '--all'], 'Allowed choices are route-sync, verify'],
-    [['list', '--state', 'lost'], 'dead, active, waiting, delayed, done'],
-  ] as const)('explains %j', async ([args, output], { databaseUrl }) => {
-    const ended = await inWorld(await aWorld(databaseUrl, 'postgres'))('jobs', ...args)
-
-    expect(ended).toMatchObject({ exit: 2, stdout: '' })
-    expect(ended.stderr).toContain(output)
   })
 })

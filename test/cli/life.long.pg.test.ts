@@ -7,22 +7,12 @@ import { text } from 'node:stream/consumers'
 import { describe, expect, onTestFinished } from 'vitest'
 import { findPlace } from '../../src/embedded/postgres-place.ts'
 import { postgresProcessesIn } from '../../src/embedded/server-process.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, startInTest } from '../support/child-process.ts'
 import { freePort, hasRedisServer, startRedisServer } from '../support/redis-tier.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
 const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
-
-interface Ready {
-  readonly api?: string
-  readonly health: string
-}
-
-function readyLine(stdout: string): Ready | undefined {
-  const line = stdout.split('\n').find((text) => text.includes('"msg":"ready"'))
-  return line === undefined ? undefined : (JSON.parse(line) as Ready)
-}
 
 async function newHome(): Promise<string> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-life-'))
@@ -45,7 +35,7 @@ describe('a running farewatch', () => {
       UPSTREAM_BASE_URL: 'http://127.0.0.1:9',
       ADMIN_PORT: '0',
     })
-    await until('the start', () => readyLine(worker.stdout()))
+    await addressesOf(worker)
     redis.kill('SIGSTOP')
 
     worker.child.kill('SIGTERM')
@@ -62,21 +52,19 @@ function exitIn(folder: string): Promise<string | undefined> {
   )
 }
 
-describe('a command whose output pipe is closed', () => {
-  it('stops its embedded database', async () => {
-    const home = await newHome()
-    const env = { PATH: process.env.PATH ?? '', FAREWATCH_HOME: home }
-    const question = 'select generate_series(1, 200000)'
-    const pipeline = `{ "${FAREWATCH}" sql "${question}" --csv; echo $? > exit; } | head -1`
-    const shell = spawn('sh', ['-c', pipeline], { env, cwd: home })
-    const read = text(shell.stdout)
-    await once(shell, 'close')
+it('a command whose output pipe is closed stops its embedded database', async () => {
+  const home = await newHome()
+  const env = { PATH: process.env.PATH ?? '', FAREWATCH_HOME: home }
+  const question = 'select generate_series(1, 200000)'
+  const pipeline = `{ "${FAREWATCH}" sql "${question}" --csv; echo $? > exit; } | head -1`
+  const shell = spawn('sh', ['-c', pipeline], { env, cwd: home })
+  const read = text(shell.stdout)
+  await once(shell, 'close')
 
-    expect(await read).toBe('generate_series\n')
-    const exit = await until('the end of the command', () => exitIn(home))
-    expect(exit).toBe('0\n')
-    const { data } = await findPlace(home)
-    expect(await readdir(data)).toContain('PG_VERSION')
-    await until('no server', async () => (await postgresProcessesIn(data)).length === 0)
-  })
+  expect(await read).toBe('generate_series\n')
+  const exit = await until('the end of the command', () => exitIn(home))
+  expect(exit).toBe('0\n')
+  const { data } = await findPlace(home)
+  expect(await readdir(data)).toContain('PG_VERSION')
+  await until('no server', async () => (await postgresProcessesIn(data)).length === 0)
 })

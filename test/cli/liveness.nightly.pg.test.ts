@@ -1,10 +1,9 @@
-import { describe, expect } from 'vitest'
+import { expect } from 'vitest'
 import { trackFares } from '../fares/fare-fixtures.ts'
 import { blockTable } from '../routes/crash-tools.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, logLines, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { logLines, readyLine } from './life-fixtures.ts'
 
 /** The smallest value that the setting accepts. */
 const NO_PROGRESS_SECONDS = 10
@@ -20,27 +19,25 @@ function startWorker(databaseUrl: string) {
   })
 }
 
-describe('a worker that makes no progress', () => {
-  it('reports it at /livez and ends with a reason while its database answers', async ({
-    db,
-    databaseUrl,
-  }) => {
-    await trackFares(db, 1)
-    // The loop that dispatches checks waits for this table.
-    await blockTable(databaseUrl, 'farewatch_private.fare_schedule', 'share')
-    const worker = startWorker(databaseUrl)
-    const { health } = await until('the start', () => readyLine(worker.stdout()))
-    const livez = health.replace('readyz', 'livez')
-    expect(await (await fetch(livez)).json()).toEqual({ status: 'live' })
+it('a worker that makes no progress reports it at /livez and ends with a reason while its database answers', async ({
+  db,
+  databaseUrl,
+}) => {
+  await trackFares(db, 1)
+  // The loop that dispatches checks waits for this table.
+  await blockTable(databaseUrl, 'farewatch_private.fare_schedule', 'share')
+  const worker = startWorker(databaseUrl)
+  const { health } = await addressesOf(worker)
+  const livez = health.replace('readyz', 'livez')
+  expect(await (await fetch(livez)).json()).toEqual({ status: 'live' })
 
-    const answered = await until('a 503', async () => {
-      const answer = await fetch(livez).catch(() => undefined)
-      return answer?.status === 503 && ((await answer.json()) as { reason: string })
-    })
-    expect(answered).toMatchObject({ status: 'no progress' })
-    expect(answered.reason).toMatch(/^a run of a loop has not ended for \d+ s/)
-    expect(await worker.ended).toBe(1)
-    expect(worker.stderr()).toContain('this process makes no progress and ends')
-    expect(logLines(worker.stdout(), 'no progress')).toHaveLength(1)
+  const answered = await until('a 503', async () => {
+    const answer = await fetch(livez).catch(() => undefined)
+    return answer?.status === 503 && ((await answer.json()) as { reason: string })
   })
+  expect(answered).toMatchObject({ status: 'no progress' })
+  expect(answered.reason).toMatch(/^a run of a loop has not ended for \d+ s/)
+  expect(await worker.ended).toBe(1)
+  expect(worker.stderr()).toContain('this process makes no progress and ends')
+  expect(logLines(worker).filter(({ msg }) => msg === 'no progress')).toHaveLength(1)
 })

@@ -31,9 +31,9 @@ export async function aWorld(databaseUrl: string, store: 'postgres' | 'redis'): 
   return { env: { ...env, REDIS_URL: url }, connection: { kind: 'redis', url } }
 }
 
-/** Runs a command in that environment. */
+/** Runs a command in that environment, given as one line or by its words. */
 export function inWorld({ env }: World): (...args: string[]) => Promise<Ran> {
-  return (...args) => runCommand(args, env)
+  return (...args) => runCommand(args.length === 1 ? (args[0]?.split(' ') ?? []) : args, env)
 }
 
 /** The lines of `--json`. */

@@ -1,25 +1,11 @@
 import { expect, onTestFinished } from 'vitest'
-import type { Sandbox } from '../../sandbox/sandbox-server.ts'
-import { fareStateAt } from '../../sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
 import { sql } from '../../src/platform/db/database.ts'
 import type { ProbeReport } from '../../src/upstream/probe/probe-upstream.ts'
 import { folderWith } from '../platform/config/config-fixture.ts'
-import { START, startTestSandbox, TOKEN } from '../sandbox/support.ts'
+import { flightsThatAre, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
-
-/** A flight of the sandbox that can be booked. */
-function openFlight({ world }: Sandbox): string {
-  const ids = world.pairs.map((pair) => flightIdOf({ pair, day: dayOf(START) + 20, number: 0 }))
-  const open = ids.find((id) => {
-    const found = findFlight(world, id)
-    return found !== undefined && fareStateAt(found, START.getTime()).available
-  })
-  if (open === undefined) throw new Error('no flight of the sandbox can be booked')
-  return open
-}
 
 async function startSandboxOf(databaseUrl: string) {
   const sandbox = await startTestSandbox()
@@ -36,7 +22,14 @@ it('upstream probe reports what the sandbox does, within the budget and without 
   databaseUrl,
 }) => {
   const { sandbox, env } = await startSandboxOf(databaseUrl)
-  const args = ['upstream', 'probe', '--flight', openFlight(sandbox), '--negative', '--json']
+  const args = [
+    'upstream',
+    'probe',
+    '--flight',
+    flightsThatAre(sandbox, true)[0] ?? '',
+    '--negative',
+    '--json',
+  ]
 
   const { exit, stdout, stderr } = await runCommand(args, env, folderWith())
 
@@ -75,26 +68,18 @@ it('upstream probe verifies a watched flight, at best one that can be booked', a
   databaseUrl,
 }) => {
   const { sandbox, env } = await startSandboxOf(databaseUrl)
-  const flight = openFlight(sandbox)
-  const rows = [flight, '0'].map((flight_id) => cells({ reference: flight_id, flight_id }))
+  const open = flightsThatAre(sandbox, true)[0] ?? ''
+  const rows = ['0', open, '1'].map((flight_id) => cells({ reference: flight_id, flight_id }))
   await resellerWith(db, rows)
-  const probe = async () => {
-    const args = ['upstream', 'probe', '--json']
-    const { stdout } = await runCommand(args, env, folderWith())
-    return (JSON.parse(stdout) as ProbeReport).calls[2]?.found
-  }
-
-  const first = await probe()
-  const other = first?.['flight id'] === '0' ? flight : '0'
   await sql`
     insert into fare_state (tracked_fare_id, pair, state)
-    select id, 'bookable', '{}' from tracked_fare where flight_id = ${other}
+    select id, case when flight_id = ${open} then 'bookable' else 'not_bookable' end, '{}' from tracked_fare
   `.execute(db)
-  const second = await probe()
 
-  const found = (flightId: string) => ({
-    'flight id': flightId,
-    flight: flightId === '0' ? 'unavailable' : 'available',
+  const { stdout } = await runCommand(['upstream', 'probe', '--json'], env, folderWith())
+
+  expect((JSON.parse(stdout) as ProbeReport).calls[2]?.found).toMatchObject({
+    'flight id': open,
+    flight: 'available',
   })
-  expect([first, second]).toEqual([found(other === '0' ? flight : '0'), found(other)])
 })

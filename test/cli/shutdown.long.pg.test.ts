@@ -1,11 +1,10 @@
 import http from 'node:http'
 import { describe, expect, onTestFinished } from 'vitest'
 import { sql } from '../../src/platform/db/database.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, logLines, startInTest } from '../support/child-process.ts'
 import { listenLocally } from '../support/local-server.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { logLines, readyLine } from './life-fixtures.ts'
 import { aWorld, queueOf, STORES } from './operator-fixtures.ts'
 
 /** An upstream that accepts every request and answers none. */
@@ -38,36 +37,33 @@ describe.each(STORES)('a worker with its queue in %s that gets SIGTERM', (store)
     worker.child.kill('SIGTERM')
 
     expect(await worker.ended).toBe(0)
-    expect(logLines(worker.stdout(), 'stopping')).toHaveLength(1)
-    expect(logLines(worker.stdout(), 'a part did not stop in time')).toEqual([])
-    const last = worker.stdout().trimEnd().split('\n').at(-1) ?? ''
-    expect(logLines(last, 'stopped')).toEqual([
-      expect.objectContaining({ level: 'info', tookMs: expect.any(Number) as number }),
-    ])
-    expect(last).not.toContain('notStopped')
+    const lines = logLines(worker)
+    const { notStopped, ...last } = { notStopped: undefined, ...lines.at(-1) }
+    expect(lines.filter(({ msg }) => msg === 'stopping')).toHaveLength(1)
+    expect(lines.filter(({ msg }) => msg === 'a part did not stop in time')).toEqual([])
+    expect(last).toMatchObject({ msg: 'stopped', level: 'info', tookMs: expect.any(Number) })
+    expect(notStopped).toBeUndefined()
     const counts = await queueOf(world).counts('route-sync')
     expect(counts).toMatchObject({ active: 0, failed: 0 })
     expect(counts.waiting + counts.delayed).toBeGreaterThan(0)
   })
 })
 
-describe('a service whose database a newer version migrates', () => {
-  it('ends in order with a sentence, if the new schema would break it', async ({
-    db,
-    databaseUrl,
-  }) => {
-    const upstream = await silentUpstream()
-    const worker = startInTest(['worker'], {
-      DATABASE_URL: databaseUrl,
-      UPSTREAM_BASE_URL: upstream.url,
-      ADMIN_PORT: '0',
-    })
-    await until('the start', () => readyLine(worker.stdout()))
-
-    await sql`insert into migration_note values ('9999_newer', false)`.execute(db)
-
-    expect(await worker.ended).toBe(1)
-    expect(worker.stderr()).toContain('the database has schema 9999_newer of a newer farewatch')
-    expect(logLines(worker.stdout(), 'stopped')).toHaveLength(1)
+it('a service whose database a newer version migrates ends in order with a sentence, if the new schema would break it', async ({
+  db,
+  databaseUrl,
+}) => {
+  const upstream = await silentUpstream()
+  const worker = startInTest(['worker'], {
+    DATABASE_URL: databaseUrl,
+    UPSTREAM_BASE_URL: upstream.url,
+    ADMIN_PORT: '0',
   })
+  await addressesOf(worker)
+
+  await sql`insert into migration_note values ('9999_newer', false)`.execute(db)
+
+  expect(await worker.ended).toBe(1)
+  expect(worker.stderr()).toContain('the database has schema 9999_newer of a newer farewatch')
+  expect(logLines(worker).at(-1)).toMatchObject({ msg: 'stopped' })
 })

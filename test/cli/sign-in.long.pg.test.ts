@@ -3,11 +3,10 @@ import os from 'node:os'
 import path from 'node:path'
 import { describe, expect, onTestFinished } from 'vitest'
 import { startTestSandbox } from '../sandbox/support.ts'
-import { type RunningCommand, startInTest } from '../support/child-process.ts'
+import { firstLine, type RunningCommand, startInTest } from '../support/child-process.ts'
 import { runCommand } from '../support/run-command.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { readyLine } from './life-fixtures.ts'
 
 /** Starts `up` on a database and an upstream of its own, and reads where its API is. */
 async function startUp(env: Record<string, string>) {
@@ -62,7 +61,7 @@ describe('signing in', () => {
     await rm(file)
     const again = await startUp({ ...env, PUBLIC_URL: 'https://fares.example/watch/' })
     expect(again.link).toMatch(/^https:\/\/fares\.example\/watch\/#\/sign-in\/[\w-]{24}$/)
-    const ready = await until('the addresses', () => readyLine(again.up.stdout()))
+    const ready = await firstLine(again.up, 'ready')
     expect(ready).toMatchObject({ page: 'https://fares.example/watch/' })
     await expect(stat(file)).rejects.toThrow('ENOENT')
     await stop(again.up)

@@ -18,11 +18,11 @@ describe.each(STORES)('a system with its queue in %s', (store) => {
     const synced = () => worker.stdout().match(/"list":"routes","status"/g)?.length ?? 0
     await until('the first list', () => synced() === 1)
 
-    const { stdout } = await farewatch('status', '--database')
-    const [before] = jsonLines(await farewatch('schedules', 'list', '--json'))
-    const ran = await farewatch('schedules', 'run', 'sync-routes')
+    const { stdout } = await farewatch('status --database')
+    const [before] = jsonLines(await farewatch('schedules list --json'))
+    const ran = await farewatch('schedules run sync-routes')
     await until('another list', () => synced() === 2)
-    const after = await farewatch('schedules', 'list')
+    const after = await farewatch('schedules list')
     const watch = startFarewatch(['status', '--watch', '--json', '--database'], world.env)
     await until('two readings', () => watch.stdout().split('\n').length > 2)
     watch.child.kill('SIGINT')

@@ -1,10 +1,9 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { describe, expect, onTestFinished } from 'vitest'
-import { readyLine } from '../cli/life-fixtures.ts'
+import { expect, onTestFinished } from 'vitest'
 import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
-import { startInTest } from '../support/child-process.ts'
+import { addressesOf, startInTest } from '../support/child-process.ts'
 import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { ENVIRONMENT, PODS } from './kubernetes-file.ts'
@@ -13,59 +12,53 @@ import { ENVIRONMENT, PODS } from './kubernetes-file.ts'
 const OF_CLUSTER = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_PORT: 'tcp://10.96.0.1:443' }
 const MOUNT = '/run/secrets/farewatch'
 
-describe('the processes of the pods', () => {
-  it('start with exactly their arguments and environment, are ready and alive by their probes, and end on SIGTERM', async ({
-    databaseUrl,
-  }) => {
-    const sandbox = await startTestSandbox()
-    onTestFinished(() => sandbox.close())
-    const secrets = mkdtempSync(path.join(os.tmpdir(), 'farewatch-secrets-'))
-    onTestFinished(() => rmSync(secrets, { recursive: true }))
-    const values: Readonly<Record<string, string>> = {
-      'database-url': databaseUrl,
-      'upstream-token': TOKEN,
-      'encryption-key': Buffer.alloc(32, 7).toString('base64'),
-    }
-    for (const [name, value] of Object.entries(values)) {
-      writeFileSync(path.join(secrets, name), value)
-      chmodSync(path.join(secrets, name), 0o440)
-    }
-    // Without Redis the queue is in PostgreSQL.
-    const { REDIS_URL_FILE: _redis, ...environment } = ENVIRONMENT
-    const mounted = Object.entries(environment).map(([name, value]) => [
-      name,
-      value.replace(MOUNT, secrets),
-    ])
-    const env = {
-      ...Object.fromEntries(mounted),
-      ...OF_CLUSTER,
-      NODE_ENV: 'production',
-      UPSTREAM_BASE_URL: sandbox.url,
-      // Each pod has its own address; here they share one.
-      ADMIN_PORT: '0',
-      API_PORT: '0',
-    }
+it('the processes of the pods start with exactly their arguments and environment, are ready and alive by their probes, and end on SIGTERM', async ({
+  databaseUrl,
+}) => {
+  const sandbox = await startTestSandbox()
+  onTestFinished(() => sandbox.close())
+  const secrets = mkdtempSync(path.join(os.tmpdir(), 'farewatch-secrets-'))
+  onTestFinished(() => rmSync(secrets, { recursive: true }))
+  const values: Readonly<Record<string, string>> = {
+    'database-url': databaseUrl,
+    'upstream-token': TOKEN,
+    'encryption-key': Buffer.alloc(32, 7).toString('base64'),
+  }
+  for (const [name, value] of Object.entries(values)) {
+    writeFileSync(path.join(secrets, name), value)
+    chmodSync(path.join(secrets, name), 0o440)
+  }
+  // Without Redis the queue is in PostgreSQL.
+  const { REDIS_URL_FILE: _redis, ...environment } = ENVIRONMENT
+  const mounted = Object.entries(environment).map(([name, value]) => [
+    name,
+    value.replace(MOUNT, secrets),
+  ])
+  const env = {
+    ...Object.fromEntries(mounted),
+    ...OF_CLUSTER,
+    NODE_ENV: 'production',
+    UPSTREAM_BASE_URL: sandbox.url,
+    // Each pod has its own address; here they share one.
+    ADMIN_PORT: '0',
+    API_PORT: '0',
+  }
 
-    for (const [name, { containers, terminationGracePeriodSeconds }] of PODS) {
-      const [{ args, readinessProbe, livenessProbe }] = containers
-      const running = startInTest(args, env, os.tmpdir())
-      if (readinessProbe !== undefined && livenessProbe !== undefined) {
-        await until(`${name} to be ready`, () => readyLine(running.stdout()) !== undefined)
-        const { origin } = new URL(readyLine(running.stdout())?.health ?? '')
-        for (const { httpGet } of [readinessProbe, livenessProbe]) {
-          await until(
-            `${name} ${httpGet.path}`,
-            async () => (await fetch(origin + httpGet.path)).ok,
-          )
-        }
-        running.child.kill('SIGTERM')
+  for (const [name, { containers, terminationGracePeriodSeconds }] of PODS) {
+    const [{ args, readinessProbe, livenessProbe }] = containers
+    const running = startInTest(args, env, os.tmpdir())
+    if (readinessProbe !== undefined && livenessProbe !== undefined) {
+      const { origin } = new URL((await addressesOf(running)).health)
+      for (const { httpGet } of [readinessProbe, livenessProbe]) {
+        await until(`${name} ${httpGet.path}`, async () => (await fetch(origin + httpGet.path)).ok)
       }
-      const stoppedAt = performance.now()
-
-      expect(await running.ended, running.stderr()).toBe(0)
-      if (readinessProbe !== undefined) {
-        expect(performance.now() - stoppedAt).toBeLessThan(terminationGracePeriodSeconds * 1_000)
-      }
+      running.child.kill('SIGTERM')
     }
-  })
+    const stoppedAt = performance.now()
+
+    expect(await running.ended, running.stderr()).toBe(0)
+    if (readinessProbe !== undefined) {
+      expect(performance.now() - stoppedAt).toBeLessThan(terminationGracePeriodSeconds * 1_000)
+    }
+  }
 })

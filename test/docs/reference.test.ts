@@ -28,10 +28,6 @@ it.each([
   expect(read(page)).toContain(sentence)
 })
 
-it('the rules of truth have at most 1,150 words', () => {
-  expect(read('truth.md').match(/\S+/g)?.length).toBeLessThanOrEqual(1_150)
-})
-
 describe('the page of the API', () => {
   const page = read('api.md')
 

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import type { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { API_OPERATIONS } from '../../src/app/api-operations.ts'
-import { createProgram } from '../../src/cli/program.ts'
 import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 import { CALL_OUTCOMES, GOOD_OUTCOMES } from '../../src/upstream/upstream-errors.ts'
 import { amtool, hasAmtool, hasPrometheus, promtool } from '../support/promtool.ts'
@@ -38,20 +36,6 @@ function readAlerts(): Required<Rule>[] {
   return readRules().filter((rule): rule is Required<Rule> => rule.alert !== undefined)
 }
 
-const program = await createProgram()
-
-/** Whether a line begins with a farewatch command. A group of commands counts if an option follows directly. */
-function isCommand(line: string): boolean {
-  const words = line.split(/\s+/)
-  let found: Command = program
-  for (const [i, word] of words.entries()) {
-    const next = found.commands.find((command) => command.name() === word)
-    if (next === undefined) return found.commands.length === 0 || (i > 0 && word.startsWith('--'))
-    found = next
-  }
-  return found.commands.length === 0
-}
-
 describe('the alerts', () => {
   const alerts = readAlerts()
 
@@ -60,24 +44,6 @@ describe('the alerts', () => {
       expect(alert.for, alert.alert).toMatch(/^([3-9]|1\d)m$/)
       expect(alert.labels.severity, alert.alert).toMatch(/^(warning|critical)$/)
     }
-  })
-
-  it('are named with their severity in the runbooks', () => {
-    const page = readFileSync(path.join(ROOT, 'docs/reference/runbooks.md'), 'utf8')
-    const rows = [...page.matchAll(/^> - alert: `(\w+)` \((warning|critical)\)/gm)]
-    const documented = rows.map(([, alert, severity]) => ({ alert, severity }))
-    const declared = new Map(alerts.map(({ alert, labels }) => [alert, labels.severity]))
-    expect(new Map(documented.map(({ alert, severity }) => [alert, severity]))).toEqual(declared)
-  })
-
-  it('have runbooks whose commands all exist', () => {
-    const page = readFileSync(path.join(ROOT, 'docs/reference/runbooks.md'), 'utf8')
-    const named = [...page.matchAll(/`farewatch ([a-z][^`#\n]+)/gm)].map(([, line]) =>
-      (line ?? '').trim(),
-    )
-    expect(named.length).toBeGreaterThan(30)
-    const unknown = named.filter((line) => !isCommand(line))
-    expect([...new Set(unknown)]).toEqual([])
   })
 
   it.runIf(hasAmtool())(
@@ -94,6 +60,20 @@ describe('the alerts', () => {
       expect([receiverOf('critical'), receiverOf('warning')]).toEqual(['on-call', 'team'])
     },
   )
+
+  it('are suppressed in the example for Alertmanager by critical ones of the same environment alone', () => {
+    const { inhibit_rules: rules } = parse(
+      readFileSync(path.join(FOLDER, 'alertmanager.yml'), 'utf8'),
+    ) as { inhibit_rules: Record<'source_matchers' | 'target_matchers' | 'equal', string[]>[] }
+    const severities = new Map(alerts.map(({ alert, labels }) => [alert, labels.severity]))
+    const severitiesIn = (matchers: readonly string[]) =>
+      matchers.flatMap((one) => one.match(/[A-Z]\w+/g) ?? []).map((name) => severities.get(name))
+    for (const { source_matchers, target_matchers, equal } of rules) {
+      expect(new Set(severitiesIn(source_matchers))).toEqual(new Set(['critical']))
+      expect(severitiesIn(target_matchers)).not.toContain(undefined)
+      expect(equal).toEqual(['job', 'environment'])
+    }
+  })
 
   it.runIf(hasPrometheus())('and the configuration pass the checks of promtool', () => {
     const rules = promtool(['check', 'rules', 'alerts.yml'], { cwd: FOLDER })

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startChaosPostgres } from '../chaos/chaos-postgres.ts'
 import { mountSmallDisk } from '../chaos/small-disk.ts'
-import { runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { addressesOf, runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { hasPrometheus } from '../support/promtool.ts'
 import { freePort } from '../support/redis-tier.ts'
 import { until } from '../support/until.ts'
@@ -27,7 +27,7 @@ async function startFixture(folder: string) {
     api.child.kill('SIGTERM')
     await api.ended
   })
-  await until('farewatch', () => api.stdout().includes('"msg":"ready"'))
+  await addressesOf(api)
   const prometheus = await startPrometheus(`127.0.0.1:${env.ADMIN_PORT}`)
   onTestFinished(() => prometheus.close())
   return { prometheus, run: (args: readonly string[]) => runFarewatch(args, env) }

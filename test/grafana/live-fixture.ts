@@ -1,4 +1,3 @@
-import { Redis } from 'ioredis'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox-server.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { type Database, openDatabase } from '../../src/platform/db/database.ts'
@@ -6,13 +5,11 @@ import { createReseller } from '../../src/resellers/resellers.ts'
 import { importWatchList } from '../../src/watches/import/import-watch-list.ts'
 import { rowsOf } from '../../src/watches/rows/watch-row.ts'
 import { searchDemoFlights } from '../sandbox/changing-flights.ts'
-import { type RunningCommand, runFarewatch, startFarewatch } from '../support/child-process.ts'
+import { addressesOf, runFarewatch, startFarewatch } from '../support/child-process.ts'
 import { freePort, startRedisServer, stopRedisServer } from '../support/redis-tier.ts'
 import { runCommand } from '../support/run-command.ts'
 import { silentLog } from '../support/silent-log.ts'
-import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 import { cloneDatabase } from '../support/test-database.ts'
-import { until } from '../support/until.ts'
 import { type Prometheus, startPrometheus } from './prometheus-server.ts'
 
 /** A running farewatch with a sandbox, and a Prometheus that scrapes it. */
@@ -20,20 +17,14 @@ export interface LiveFixture {
   readonly sandbox: Sandbox
   readonly database: Database
   readonly prometheus: Prometheus
-  /** Between farewatch and its database. */
-  readonly proxy: TcpProxy
-  /** A connection to the Redis of farewatch. */
-  readonly redis: Redis
   /** The id of a watched flight. */
   readonly flightId: string
   /** The base URL of the API. */
   readonly api: string
-  /** The configuration of the running farewatch. */
-  readonly env: Readonly<Record<string, string>>
   /** Runs a command with the configuration of the running farewatch. */
   run(...args: string[]): Promise<{ exit: number | string; stdout: string; stderr: string }>
-  /** Ends farewatch, and starts it again in this role on the same ports, if one is given. */
-  restart(role?: 'up' | 'worker' | 'api'): Promise<void>
+  /** Ends farewatch. */
+  end(): Promise<void>
   close(): Promise<void>
 }
 
@@ -60,10 +51,7 @@ const SETTINGS = {
   WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
 }
 
-/** @param startOf starts Prometheus; unset: with short times. */
-export async function prepareLiveFixture(
-  startOf: (target: string) => Promise<Prometheus> = startPrometheus,
-): Promise<LiveFixture> {
+export async function prepareLiveFixture(): Promise<LiveFixture> {
   const started: (() => Promise<unknown>)[] = []
   const close = async () => {
     for (const stop of started.splice(0).reverse()) await stop()
@@ -76,69 +64,33 @@ export async function prepareLiveFixture(
     const database = openDatabase({ url: clone.url, applicationName: 'test', log: silentLog })
     started.push(() => database.close())
     const flightId = await watchFlights(database, sandbox)
-    const redis = await openRedis(started)
-    const proxy = await createTcpProxy(addressOf(clone.url))
-    started.push(() => proxy.close())
+    const redisPort = await freePort()
+    const redis = await startRedisServer(redisPort)
+    started.push(() => stopRedisServer(redis))
     const env = {
       ...SETTINGS,
-      DATABASE_URL: through(clone.url, proxy.port),
-      REDIS_URL: `redis://127.0.0.1:${redis.options.port}`,
+      DATABASE_URL: clone.url,
+      REDIS_URL: `redis://127.0.0.1:${redisPort}`,
       UPSTREAM_BASE_URL: sandbox.url,
       API_PORT: String(await freePort()),
       ADMIN_PORT: String(await freePort()),
     }
-    const restart = createRestart(env, started)
-    await restart('up')
-    const prometheus = await startOf(`127.0.0.1:${env.ADMIN_PORT}`)
+    const up = startFarewatch(['up'], env)
+    const end = async () => {
+      up.child.kill('SIGTERM')
+      await up.ended
+    }
+    started.push(end)
+    await addressesOf(up)
+    const prometheus = await startPrometheus(`127.0.0.1:${env.ADMIN_PORT}`)
     started.push(() => prometheus.close())
     // "doctor" ends its process. All other commands run in that of the test.
     const run = (...args: string[]) => (args[0] === 'doctor' ? runFarewatch : runCommand)(args, env)
     const api = `http://127.0.0.1:${env.API_PORT}`
-    return { sandbox, database, prometheus, proxy, redis, flightId, api, env, run, restart, close }
+    return { sandbox, database, prometheus, flightId, api, run, end, close }
   } catch (err) {
     await close()
     throw err
-  }
-}
-
-type Closers = (() => Promise<unknown>)[]
-
-/** A Redis of its own, with the settings of docker-compose.yml. */
-async function openRedis(started: Closers): Promise<Redis> {
-  const port = await freePort()
-  const server = await startRedisServer(port)
-  started.push(() => stopRedisServer(server))
-  const redis = new Redis(port, '127.0.0.1')
-  started.push(async () => redis.disconnect())
-  await redis.config('SET', 'appendonly', 'yes')
-  return redis
-}
-
-function addressOf(url: string): { host: string; port: number } {
-  const { hostname, port } = new URL(url)
-  return { host: hostname, port: Number(port) }
-}
-
-function through(url: string, port: number): string {
-  const changed = new URL(url)
-  changed.host = `127.0.0.1:${port}`
-  return changed.href
-}
-
-function createRestart(env: Readonly<Record<string, string>>, closers: Closers) {
-  let running: RunningCommand | undefined
-  const stop = async () => {
-    running?.child.kill('SIGTERM')
-    await running?.ended
-    running = undefined
-  }
-  closers.push(stop)
-  return async (role?: 'up' | 'worker' | 'api') => {
-    await stop()
-    if (role === undefined) return
-    const started = startFarewatch([role], env)
-    running = started
-    await until('farewatch', () => started.stdout().includes('"msg":"ready"'))
   }
 }
 

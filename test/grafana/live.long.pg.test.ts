@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { codeHelps } from '../../grafana/source/alerts.ts'
 import { createApiKey } from '../../src/resellers/api-keys.ts'
 import { runAnalystQuery } from '../support/analyst-query.ts'
 import { hasPrometheus } from '../support/promtool.ts'
@@ -14,7 +15,7 @@ import {
   readDashboards,
   type VariableFile,
 } from './dashboard-files.ts'
-import { type LiveFixture, prepareLiveFixture } from './live-fixture.ts'
+import { type LiveFixture, ORDINARY_FAULTS, prepareLiveFixture } from './live-fixture.ts'
 
 const RULES = path.resolve(import.meta.dirname, '../../grafana/prometheus/alerts.yml')
 /** The values of Grafana's variables. The rate interval suits scrapes every second. */
@@ -34,6 +35,14 @@ interface Step {
 
 function hasThresholds({ type, fieldConfig }: PanelFile): boolean {
   return type === 'stat' && (fieldConfig?.defaults.thresholds.steps.length ?? 0) > 1
+}
+
+/** The commands at the heads of the runbooks, without those that ask for input or change the schema. */
+function runbookCommands(flightId: string): string[] {
+  const lines = codeHelps().flatMap(({ check }) => check?.command ?? [])
+  return [...new Set(lines)]
+    .filter((line) => !['psql', 'migrate'].includes(line))
+    .map((line) => line.replace('NAME', 'ana').replace('--flight ID', `--flight ${flightId}`))
 }
 
 describe.runIf(hasPrometheus() && hasRedisServer())(
@@ -186,8 +195,25 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
       expect(await fixture.prometheus.firing()).toEqual([])
     })
 
+    const isFiring = async (alert: string) => (await fixture.prometheus.firing()).includes(alert)
+
+    it('fires an alert until its cause ends, and every command of the runbooks runs meanwhile', async () => {
+      fixture.sandbox.setFaults([{ name: 'status', code: 500 }])
+      await until('the alert', () => isFiring('UpstreamErrors'))
+      for (const line of runbookCommands(fixture.flightId)) {
+        const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)]
+        const args = words.map(([, quoted, bare = '']) => quoted ?? bare)
+        // 2 is wrong usage.
+        expect((await fixture.run(...args)).exit, line).not.toBe(2)
+      }
+      fixture.sandbox.setFaults(ORDINARY_FAULTS)
+      await fixture.run('upstream', 'probe', '--flight', fixture.flightId)
+      await until('its end', async () => !(await isFiring('UpstreamErrors')))
+    }, 400_000)
+
     it('shows no healthy value on the overview when no process is left', async () => {
-      await fixture.restart()
+      await fixture.end()
+      await until('the alert', () => isFiring('ApiDown'))
       const stats = readDashboards().get('overview.json')?.panels.filter(hasThresholds) ?? []
       expect(stats.length).toBeGreaterThan(6)
 

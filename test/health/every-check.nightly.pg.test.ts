@@ -46,11 +46,10 @@ interface World {
   readonly env: Readonly<Record<string, string>>
 }
 
-interface Entry {
-  readonly codes: readonly string[]
-  readonly provoke: (world: World) => Promise<unknown>
-  readonly end: (world: World) => Promise<unknown>
-}
+type Change = (world: World) => Promise<unknown>
+
+/** Codes, what provokes them, and what ends them. */
+type Entry = readonly [codes: string, provoke: Change, end: Change]
 
 const run =
   (...statements: readonly RawBuilder<unknown>[]) =>
@@ -88,11 +87,11 @@ const openBreaker =
         : null,
     } as never)
 
-const paused = (what: string): Entry => ({
-  codes: [`${what}_paused`],
-  provoke: command('pause', what, '--reason', 'tests'),
-  end: command('resume', what),
-})
+const paused = (what: string): Entry => [
+  `${what}_paused`,
+  command('pause', what, '--reason', 'tests'),
+  command('resume', what),
+]
 
 const process = (columns: RawBuilder<unknown>) => sql`
   insert into process (id, role, version, host, pid, started_at, last_progress_at, clock_ahead_seconds)
@@ -119,57 +118,53 @@ const delivery = (columns: RawBuilder<unknown>) => async (world: World) => {
 }
 
 const ENTRIES: readonly Entry[] = [
-  {
-    codes: ['list_never_accepted'],
-    provoke: nothing,
-    end: run(sql`
+  [
+    'list_never_accepted',
+    nothing,
+    run(sql`
       insert into sync_run (list, status, started_at, fetched_at, finished_at)
       select list, 'unchanged', at, at, at
         from unnest(array['routes', 'with-availability']) list,
              (select clock_timestamp() - interval '10 minutes' as at) ago
     `),
-  },
-  {
-    codes: ['list_failing'],
-    provoke: run(sql`
+  ],
+  [
+    'list_failing',
+    run(sql`
       insert into sync_run (list, status, started_at, finished_at, reason_code, reason)
       select 'routes', 'failed', at, at, 'upstream.timeout', 'no answer'
         from (select clock_timestamp() - interval '4 minutes' as at) ago
     `),
-    end: run(sql`delete from sync_run where status = 'failed'`),
-  },
-  {
-    codes: ['list_held'],
-    provoke: run(
+    run(sql`delete from sync_run where status = 'failed'`),
+  ],
+  [
+    'list_held',
+    run(
       sql`
         insert into sync_run (list, status, reason_code, reason, fetched_at, finished_at)
         values ('routes', 'held', 'guard.empty', 'the list is empty', clock_timestamp(), clock_timestamp())
       `,
       sql`insert into held_list (list, first_run_id, lists) select list, id, 1 from sync_run where status = 'held'`,
     ),
-    end: run(sql`delete from held_list`, sql`delete from sync_run where status = 'held'`),
-  },
-  {
-    codes: ['list_overdue'],
-    provoke: (world) => reconcile(world, '* * * * * *'),
-    end: (world) => reconcile(world, '0 0 1 1 *'),
-  },
+    run(sql`delete from held_list`, sql`delete from sync_run where status = 'held'`),
+  ],
+  [
+    'list_overdue',
+    (world) => reconcile(world, '* * * * * *'),
+    (world) => reconcile(world, '0 0 1 1 *'),
+  ],
   paused('checks'),
   paused('syncs'),
   paused('deliveries'),
-  {
-    codes: ['budget_limit'],
-    provoke: command('budget', 'limit', '1', '--to', '1h', '--reason', 'tests'),
-    end: command('budget', 'limit', '--off'),
-  },
-  {
-    codes: ['fares_unanswered'],
-    provoke: ({ db }) => trackFare(db, { flightId: 'U1' }),
-    end: run(...NO_FARES),
-  },
-  {
-    codes: ['fares_stale'],
-    provoke: async ({ db }) => {
+  [
+    'budget_limit',
+    command('budget', 'limit', '1', '--to', '1h', '--reason', 'tests'),
+    command('budget', 'limit', '--off'),
+  ],
+  ['fares_unanswered', ({ db }) => trackFare(db, { flightId: 'U1' }), run(...NO_FARES)],
+  [
+    'fares_stale',
+    async ({ db }) => {
       await record(
         db,
         await trackFare(db, { flightId: 'S1' }),
@@ -178,11 +173,11 @@ const ENTRIES: readonly Entry[] = [
       )
       await passSeconds(db, 3 * 86_400)
     },
-    end: run(...NO_FARES),
-  },
-  {
-    codes: ['fares_silent'],
-    provoke: async ({ db }) => {
+    run(...NO_FARES),
+  ],
+  [
+    'fares_silent',
+    async ({ db }) => {
       const fareId = await trackFare(db, { flightId: 'N1' })
       await record(db, fareId, new Date(Date.now() - 2_000), available())
       await record(db, fareId, new Date(Date.now() - 1_000), silent)
@@ -190,11 +185,11 @@ const ENTRIES: readonly Entry[] = [
         db,
       )
     },
-    end: run(...NO_FARES),
-  },
-  {
-    codes: ['changes_late'],
-    provoke: async ({ db }) => {
+    run(...NO_FARES),
+  ],
+  [
+    'changes_late',
+    async ({ db }) => {
       for (let i = 0; i < LIMITS.lateChanges; i += 1) {
         const fareId = await trackFare(db, { flightId: `L${i}` })
         await watchFare(db, 'ana', fareId)
@@ -209,55 +204,45 @@ const ENTRIES: readonly Entry[] = [
          where contradicted_since is not null
       `.execute(db)
     },
-    end: run(...NO_FARES, sql`delete from incident`),
-  },
-  {
-    codes: ['budget_too_small'],
-    provoke: ({ db }) => trackFares(db, 20_000),
-    end: run(...NO_FARES),
-  },
-  {
-    codes: ['credential_refused'],
-    provoke: openBreaker('auth', true),
-    end: openBreaker('auth', false),
-  },
-  {
-    codes: ['calls_failing'],
-    provoke: openBreaker('errors', true),
-    end: openBreaker('errors', false),
-  },
-  {
-    codes: ['checks_unknown'],
-    provoke: run(sql`
+    run(...NO_FARES, sql`delete from incident`),
+  ],
+  ['budget_too_small', ({ db }) => trackFares(db, 20_000), run(...NO_FARES)],
+  ['credential_refused', openBreaker('auth', true), openBreaker('auth', false)],
+  ['calls_failing', openBreaker('errors', true), openBreaker('errors', false)],
+  [
+    'checks_unknown',
+    run(sql`
       insert into check_minute (minute, checks, unknown)
       select date_trunc('minute', clock_timestamp()) + n * interval '1 minute', 10, 9 from generate_series(-2, 9) n
           on conflict (minute) do update set checks = excluded.checks, unknown = excluded.unknown
     `),
-    end: run(sql`delete from check_minute`),
-  },
-  {
-    codes: ['answers_unusual'],
-    provoke: run(sql`insert into answer_habit (name, answers) values ('odd', 3)`),
-    end: run(sql`delete from answer_habit`),
-  },
-  ...MASS_KINDS.map((kind) => ({
-    codes: [kind],
-    provoke: run(sql`insert into incident (kind) values (${kind})`),
-    end: run(sql`delete from incident`),
-  })),
-  {
-    codes: ['endpoints_failing'],
-    provoke: endpoint(sql`failures = 1, failing_since = clock_timestamp()`),
-    end: run(NO_ENDPOINTS),
-  },
-  {
-    codes: ['endpoints_disabled'],
-    provoke: endpoint(sql`disabled_at = clock_timestamp(), disabled_reason = 'gone'`),
-    end: run(NO_ENDPOINTS),
-  },
-  {
-    codes: ['endpoints_failing_for_hours'],
-    provoke: async (world) => {
+    run(sql`delete from check_minute`),
+  ],
+  [
+    'answers_unusual',
+    run(sql`insert into answer_habit (name, answers) values ('odd', 3)`),
+    run(sql`delete from answer_habit`),
+  ],
+  ...MASS_KINDS.map(
+    (kind): Entry => [
+      kind,
+      run(sql`insert into incident (kind) values (${kind})`),
+      run(sql`delete from incident`),
+    ],
+  ),
+  [
+    'endpoints_failing',
+    endpoint(sql`failures = 1, failing_since = clock_timestamp()`),
+    run(NO_ENDPOINTS),
+  ],
+  [
+    'endpoints_disabled',
+    endpoint(sql`disabled_at = clock_timestamp(), disabled_reason = 'gone'`),
+    run(NO_ENDPOINTS),
+  ],
+  [
+    'endpoints_failing_for_hours',
+    async (world) => {
       const { db, id } = await endpoint(sql`
         failures = 9, failing_since = clock_timestamp() - interval '3 hours', open_until = clock_timestamp() + interval '1 hour'
       `)(world)
@@ -266,44 +251,35 @@ const ENTRIES: readonly Entry[] = [
         values (${id}, 'webhook.test', '{}', clock_timestamp())
       `.execute(db)
     },
-    end: run(NO_ENDPOINTS),
-  },
-  {
-    codes: ['deliveries_dying'],
-    provoke: delivery(sql`'dead', null, clock_timestamp(), 'too_old'`),
-    end: run(NO_ENDPOINTS),
-  },
-  {
-    codes: ['deliveries_late'],
-    provoke: delivery(sql`'pending', clock_timestamp() - interval '10 minutes', null, null`),
-    end: run(NO_ENDPOINTS),
-  },
-  {
-    codes: ['jobs_dead'],
-    provoke: ({ url }) =>
-      killJobs(queueIn(url), { queue: VERIFY_QUEUE, count: 2, message: 'a bug' }),
-    end: command('jobs', 'drop', VERIFY_QUEUE, '--all', '--yes'),
-  },
-  {
-    codes: ['process_silent'],
-    provoke: run(process(sql`clock_timestamp() - interval '10 minutes', 0`)),
-    end: run(NO_PROCESS),
-  },
-  {
-    codes: ['clock_wrong'],
-    provoke: run(process(sql`clock_timestamp() + interval '5 minutes', 60`)),
-    end: run(NO_PROCESS),
-  },
-  {
-    codes: ['database_read_only'],
-    provoke: ({ url }) => setReadOnly(url, true),
-    end: ({ url }) => setReadOnly(url, false),
-  },
-  {
-    codes: ['no_tick', 'role_missing'],
-    provoke: nothing,
-    end: ({ env }) => untilReady(startInTest(['worker'], { ...env, ADMIN_PORT: '0' })),
-  },
+    run(NO_ENDPOINTS),
+  ],
+  [
+    'deliveries_dying',
+    delivery(sql`'dead', null, clock_timestamp(), 'too_old'`),
+    run(NO_ENDPOINTS),
+  ],
+  [
+    'deliveries_late',
+    delivery(sql`'pending', clock_timestamp() - interval '10 minutes', null, null`),
+    run(NO_ENDPOINTS),
+  ],
+  [
+    'jobs_dead',
+    ({ url }) => killJobs(queueIn(url), { queue: VERIFY_QUEUE, count: 2, message: 'a bug' }),
+    command('jobs', 'drop', VERIFY_QUEUE, '--all', '--yes'),
+  ],
+  [
+    'process_silent',
+    run(process(sql`clock_timestamp() - interval '10 minutes', 0`)),
+    run(NO_PROCESS),
+  ],
+  ['clock_wrong', run(process(sql`clock_timestamp() + interval '5 minutes', 60`)), run(NO_PROCESS)],
+  ['database_read_only', ({ url }) => setReadOnly(url, true), ({ url }) => setReadOnly(url, false)],
+  [
+    'no_tick role_missing',
+    nothing,
+    ({ env }) => untilReady(startInTest(['worker'], { ...env, ADMIN_PORT: '0' })),
+  ],
 ]
 
 function queueIn(url: string) {
@@ -372,7 +348,8 @@ it('every check is in all faces with one text while it fails, and in none afterw
     doctor: textsOf(await printed('doctor'), code),
   })
 
-  for (const { codes, provoke, end } of ENTRIES) {
+  for (const [words, provoke, end] of ENTRIES) {
+    const codes = words.split(' ')
     await provoke(world)
     for (const code of codes) {
       await until(`${code} begins`, async () => textsOf(await faces.readApi(key), code).length > 0)
@@ -390,7 +367,7 @@ it('every check is in all faces with one text while it fails, and in none afterw
       await until(`${code} in no metric`, async () => (await faces.countInMetrics(code)) === 0)
     }
   }
-  const provoked = ENTRIES.flatMap(({ codes }) => codes)
+  const provoked = ENTRIES.flatMap(([codes]) => codes.split(' '))
   const known = [...provoked, ...Object.keys(ELSEWHERE)]
   expect(Object.keys(STATUS_CHECKS).filter((code) => !known.includes(code))).toEqual([])
 })

@@ -140,19 +140,17 @@ describe('the install before a script', () => {
   })
 })
 
-describe('bin/farewatch', () => {
-  it('names the missing Node.js 24 after "npm ci --omit=dev" on an older one', async () => {
-    const { folder } = await aCheckout()
-    await mkdir(path.join(folder, 'node_modules'))
-    await writeFile(path.join(folder, 'tools/node'), '#!/bin/sh\necho v20.20.2\n')
-    await chmod(path.join(folder, 'tools/node'), 0o755)
+it('bin/farewatch names the missing Node.js 24 after "npm ci --omit=dev" on an older one', async () => {
+  const { folder } = await aCheckout()
+  await mkdir(path.join(folder, 'node_modules'))
+  await writeFile(path.join(folder, 'tools/node'), '#!/bin/sh\necho v20.20.2\n')
+  await chmod(path.join(folder, 'tools/node'), 0o755)
 
-    const env = { PATH: `${folder}/tools:/usr/bin:/bin` }
-    const command = startCommand([path.join(folder, 'bin/farewatch'), 'status'], env, folder)
+  const env = { PATH: `${folder}/tools:/usr/bin:/bin` }
+  const command = startCommand([path.join(folder, 'bin/farewatch'), 'status'], env, folder)
 
-    expect(await command.ended).toBe(1)
-    expect(command.stderr()).toBe(
-      `farewatch: Node.js 24 is missing, this machine has v20.20.2: install it, or run "npm start" in ${folder}, which does\n`,
-    )
-  })
+  expect(await command.ended).toBe(1)
+  expect(command.stderr()).toBe(
+    `farewatch: Node.js 24 is missing, this machine has v20.20.2: install it, or run "npm start" in ${folder}, which does\n`,
+  )
 })

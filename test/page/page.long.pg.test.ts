@@ -26,6 +26,13 @@ import {
   shows,
 } from './browser.ts'
 
+const PHONE = { width: 390, height: 844 }
+
+/** What is wider than the screen, or cut by a box that holds it: text that cannot be read on a phone. */
+const CLIPPED = `[...document.querySelectorAll('body, nav, header, main, .scroll, table, .card, .panel, footer')]
+  .filter((element) => element.scrollWidth > element.clientWidth + 1 || element.getBoundingClientRect().right > innerWidth + 1)
+  .map((element) => element.tagName + '.' + element.className + ' ' + element.scrollWidth)`
+
 /** Resolves when nothing of the view is loading any more. */
 async function loaded(page: Page): Promise<void> {
   await until('the view', async () => (await page.getByText('Loading …').count()) === 0)
@@ -47,31 +54,31 @@ async function startLiveApi(db: Db, url: string): Promise<string> {
 }
 
 describe.runIf(canBrowse)('the page in a browser', () => {
-  it.for(['light', 'dark'] as const)(
-    'breaks no serious rule of accessibility in %s colours',
-    async (colorScheme, { db }) => {
+  it.for([
+    ['light', 'desk'],
+    ['dark', 'desk'],
+    ['light', 'phone'],
+    ['dark', 'phone'],
+  ] as const)(
+    'breaks no serious rule of accessibility in %s colours on a %s, and clips nothing on a phone',
+    async ([colorScheme, screen], { db }) => {
       const { keys } = await seedApi(db)
       const base = await startApi(db)
       const faults: string[] = []
-      const { page: home } = await openPage({ base, colorScheme })
-      await home.getByLabel('Key').waitFor()
-      faults.push(...(await axeFaults(home)))
-      for (const path of DOCS_PATHS) {
-        await home.goto(`${base}${path}`)
-        await openPanels(home)
-        faults.push(...(await axeFaults(home)).map((fault) => `${path}: ${fault}`))
-      }
-      const visits = [
-        { key: keys.operator, paths: OPERATOR_PATHS },
-        { key: keys.alpha, paths: RESELLER_PATHS },
-      ]
-      for (const { key, paths } of visits) {
-        const { page } = await openPage({ base, key, colorScheme })
+      for (const { key, paths } of [
+        { paths: ['/', ...DOCS_PATHS] },
+        { key: keys.operator, paths: OPERATOR_PATHS.map((path) => `/#/${path}`) },
+        { key: keys.alpha, paths: RESELLER_PATHS.map((path) => `/#/${path}`) },
+      ]) {
+        const { page } = await openPage({ base, colorScheme, ...(key && { key }) })
+        if (screen === 'phone') await page.setViewportSize(PHONE)
         for (const path of paths) {
-          await page.goto(`${base}/#/${path}`)
+          await page.goto(base + path)
           await loaded(page)
-          await openAll(page)
-          faults.push(...(await axeFaults(page)).map((fault) => `${path}: ${fault}`))
+          if (screen === 'desk' || DOCS_PATHS.includes(path)) await openAll(page)
+          const clipped = screen === 'phone' ? await page.evaluate<string[]>(CLIPPED) : []
+          const found = [...clipped, ...(await axeFaults(page))]
+          faults.push(...found.map((fault) => `${path}: ${fault}`))
         }
       }
       expect(faults).toEqual([])

@@ -76,10 +76,4 @@ describe('a routes file', () => {
     })
     await expect(start).rejects.toThrow(/--routes needs/)
   })
-
-  it('that is missing stops the start with advice', async () => {
-    const start = startTestSandbox({ routesFile: join(folder, 'nowhere.json') })
-
-    await expect(start).rejects.toThrow(/nowhere\.json: cannot be read \(ENOENT\); --routes needs/)
-  })
 })

@@ -1,4 +1,6 @@
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../sandbox/sandbox-server.ts'
+import { fareStateAt } from '../../sandbox/world/fare-life.ts'
+import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
 import { type PassengerCounts, readTerms, type Terms } from '../../sandbox/world/terms.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -37,6 +39,15 @@ export function startTestSandbox(options: Partial<SandboxOptions> = {}): Promise
 
 export function later(days: number, start = START): Date {
   return new Date(start.getTime() + days * DAY_MS)
+}
+
+/** Flights of the first days of a world that are available at its start, or are not. */
+export function flightsThatAre({ world }: Sandbox, available: boolean): string[] {
+  const ids = world.pairs.map((pair) => flightIdOf({ pair, day: dayOf(START) + 20, number: 0 }))
+  return ids.filter((id) => {
+    const flight = findFlight(world, id)
+    return flight !== undefined && fareStateAt(flight, START.getTime()).available === available
+  })
 }
 
 /** Evenly picked elements, so that a test covers all of a long list. */

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
+import { until } from './until.ts'
 
 const FAREWATCH = path.resolve(import.meta.dirname, '../../bin/farewatch')
 
@@ -68,4 +69,33 @@ export async function runFarewatch(
   const running = startFarewatch(args, env, cwd)
   const exit = await running.ended
   return { exit, stdout: running.stdout(), stderr: running.stderr() }
+}
+
+export interface LogLine {
+  readonly msg: string
+  readonly [field: string]: unknown
+}
+
+/** The complete lines of a log. */
+export function logLines({ stdout }: RunningCommand): LogLine[] {
+  const whole = stdout().split('\n').slice(0, -1)
+  return whole.map((line) => JSON.parse(line) as LogLine)
+}
+
+/** Waits for a log line with this message. Long enough for a busy machine. */
+export function firstLine(command: RunningCommand, msg: string): Promise<LogLine> {
+  const find = () => {
+    const found = logLines(command).find((line) => line.msg === msg)
+    if (found === undefined && command.child.exitCode !== null) {
+      throw new Error(`the process ended: ${command.stdout()}${command.stderr()}`)
+    }
+    return found
+  }
+  return until(`the log line "${msg}"`, find, 120_000)
+}
+
+/** Waits until a service is ready. Returns its addresses. */
+export async function addressesOf(command: RunningCommand) {
+  const { api, health, metrics } = await firstLine(command, 'ready')
+  return { api: String(api), health: String(health), metrics: String(metrics) }
 }

@@ -1,10 +1,15 @@
 import type { LogPage } from '../../../sandbox/operations/request-log.ts'
-import type { Sandbox } from '../../../sandbox/sandbox-server.ts'
-import { fareStateAt } from '../../../sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../../sandbox/world/flight-schedule.ts'
+import type { Sandbox, SandboxOptions } from '../../../sandbox/sandbox-server.ts'
 import type { Flight, Route, VerifyResult } from '../../../sandbox/world/wire.ts'
 import { type PendingResponse, sendRequest } from '../raw-client.ts'
-import { type ManualClock, manualClock, START, startTestSandbox, TOKEN } from '../support.ts'
+import {
+  flightsThatAre,
+  type ManualClock,
+  manualClock,
+  START,
+  startTestSandbox,
+  TOKEN,
+} from '../support.ts'
 
 /** A sandbox whose world stands still, and what it unfaulted says. */
 export interface FaultFixture {
@@ -17,7 +22,11 @@ export interface FaultFixture {
   /** The truthful answer about both, and its flight. */
   readonly result: VerifyResult
   readonly flight: Flight
-  request(endpoint: keyof typeof PATHS, params?: Record<string, string>): PendingResponse
+  request(
+    endpoint: keyof typeof PATHS,
+    params?: Record<string, string>,
+    headers?: Record<string, string>,
+  ): PendingResponse
   /** The log's entries after a number. */
   logAfter(seq: number): Promise<LogPage>
   close(): Promise<void>
@@ -31,11 +40,12 @@ const PATHS = {
   booking: '/api/v1/flights/fares/book',
 }
 
-export async function prepareFixture(): Promise<FaultFixture> {
+export async function prepareFixture(options: Partial<SandboxOptions> = {}): Promise<FaultFixture> {
   const clock = manualClock(START)
-  const sandbox = await startTestSandbox({ clock })
-  const [open, sold] = [flightThatIs(sandbox, true), flightThatIs(sandbox, false)]
-  const requestEndpoint: FaultFixture['request'] = (endpoint, params = {}) => {
+  const sandbox = await startTestSandbox({ clock, ...options })
+  const [open = ''] = flightsThatAre(sandbox, true)
+  const [sold = ''] = flightsThatAre(sandbox, false)
+  const requestEndpoint: FaultFixture['request'] = (endpoint, params = {}, headers = {}) => {
     const query = new URLSearchParams({
       flightId: open,
       returnFlightId: sold,
@@ -47,7 +57,7 @@ export async function prepareFixture(): Promise<FaultFixture> {
     for (const [name, value] of Object.entries(params)) if (value === '') query.delete(name)
     const search = endpoint === 'verify' || endpoint === 'booking' ? `?${query}` : ''
     const method = endpoint === 'booking' ? 'POST' : 'GET'
-    return sendRequest(`${sandbox.url}${PATHS[endpoint]}${search}`, { method })
+    return sendRequest(`${sandbox.url}${PATHS[endpoint]}${search}`, { method, headers })
   }
   const answered = async (endpoint: 'routes' | 'verify') =>
     JSON.parse((await requestEndpoint(endpoint).done).body.toString())
@@ -72,15 +82,4 @@ export async function prepareFixture(): Promise<FaultFixture> {
     },
     close: () => sandbox.close(),
   }
-}
-
-function flightThatIs({ world }: Sandbox, available: boolean): string {
-  const found = world.pairs
-    .map((pair) => flightIdOf({ pair, day: dayOf(START) + 20, number: 0 }))
-    .find((id) => {
-      const flight = findFlight(world, id)
-      return flight && fareStateAt(flight, START.getTime()).available === available
-    })
-  if (found === undefined) throw new Error(`no flight is ${available ? 'open' : 'sold out'}`)
-  return found
 }

@@ -1,69 +1,136 @@
-import { describe, expect, it } from 'vitest'
-import type { Answer, OperationName } from '../../../sandbox/answer.ts'
-import { createFaultLayer } from '../../../sandbox/faults/fault-layer.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
-  FAULT_NAMES,
   type FaultRule,
   parseFaultText,
   readRules,
   SandboxFaultError,
 } from '../../../sandbox/faults/fault-rule.ts'
-import { manualClock, START } from '../support.ts'
+import { until } from '../../support/until.ts'
+import { startTestSandbox } from '../support.ts'
+import { type FaultFixture, prepareFixture } from './fault-fixture.ts'
 
-describe('fault rules', () => {
-  it('accept every fault name', () => {
-    expect(readRules(FAULT_NAMES.map((name) => ({ name }))).map(({ name }) => name)).toEqual(
-      FAULT_NAMES,
-    )
-  })
+let fixture: FaultFixture
 
-  it('apply with "all" only to the endpoints of the fault', () => {
-    expect(readRules([{ name: 'half-list' }])[0]?.endpoints).toEqual([
-      'routes',
-      'with-availability',
-    ])
-  })
-
-  it.each([
-    [{}, /^fault rules are an array/],
-    [['half-list'], /^fault rule 1 is not an object$/],
-    [[{}], /^fault rule 1: name is missing, but must be one of status, /],
-    [[{ name: 'half-list' }, { name: 'toString' }], /^fault rule 2: name is "toString", but/],
-    [
-      [{ name: 'half-list', endpoint: 'verify' }],
-      /\(half-list\): endpoint is "verify", but must be one of all, routes, with-availability$/,
-    ],
-    [[{ name: 'status', endpoint: 'rotes' }], /\(status\): endpoint is "rotes"/],
-    [
-      [{ name: 'status', probability: 1.1 }],
-      /probability is 1.1, but must be a number from 0 to 1$/,
-    ],
-    [[{ name: 'status', probability: '1' }], /probability is "1"/],
-    [[{ name: 'status', durationSeconds: -1 }], /durationSeconds is -1/],
-    [
-      [{ name: 'status', durationSeconds: 0 }],
-      /durationSeconds is 0, but must be a number above 0, to 2592000$/,
-    ],
-    [[{ name: 'status', code: 99 }], /code is 99, but must be a whole number from 200 to 599$/],
-    [[{ name: 'status', code: 500.5 }], /code is 500.5/],
-    [
-      [{ name: 'status', ms: 5 }],
-      /it has no parameter "ms"; its parameters are name, endpoint, probability, durationSeconds, code, retryAfter, seconds$/,
-    ],
-    [
-      [{ name: 'rate-limited', retryAfter: 'never' }],
-      /retryAfter is "never", but must be one of seconds, date, missing, absurd, garbage, past-date, negative, duplicate$/,
-    ],
-    [[{ name: 'redirect', to: 'ftp://x' }], /to is "ftp:\/\/x", but must be an http or https URL$/],
-    [[{ name: 'wrong-type', type: 'a\r\nb: c' }], /type is .*, but must be a media type/],
-  ])('%j are rejected with a reason', (given, reason) => {
-    expect(() => readRules(given)).toThrow(SandboxFaultError)
-    expect(() => readRules(given)).toThrow(reason)
-  })
+beforeAll(async () => {
+  fixture = await prepareFixture()
 })
 
-describe('the text of a fault rule', () => {
+beforeEach(() => fixture.sandbox.setFaults([]))
+
+afterAll(() => fixture.close())
+
+async function call(method: string, path = '', body?: unknown) {
+  const given = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  const response = await fetch(`${fixture.sandbox.url}/sandbox/faults${path}`, {
+    method,
+    ...(body === undefined ? {} : given),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+const statusOf = async (endpoint: 'routes' | 'csv' | 'verify' = 'csv', { request } = fixture) =>
+  (await request(endpoint).done).status
+
+describe('fault rules', () => {
+  it('affect the next request, are shown with their counts, and end on time or by name', async () => {
+    const { clock } = fixture
+    const rule = { name: 'status', endpoint: 'csv', durationSeconds: 60, code: 503 }
+    await call('PUT', '', [rule])
+    const shown = { ...rule, probability: 1, retryAfter: 'missing', seconds: 30 }
+    const endsAt = new Date(clock.now().getTime() + 60_000).toISOString()
+    expect([await statusOf('csv'), await statusOf('routes')]).toEqual([503, 200])
+    expect((await call('GET')).body).toEqual({
+      faults: [{ ...shown, endsAt, requests: 1, triggered: 1 }],
+    })
+    clock.advance(59_999)
+    expect(await statusOf()).toBe(503)
+    clock.advance(1)
+    expect([await statusOf(), (await call('GET')).body]).toEqual([200, { faults: [] }])
+    await call('POST', '', { name: 'status', code: 418 })
+    expect(await statusOf('routes')).toBe(418)
+    await call('DELETE', '/status')
+    expect(await statusOf('routes')).toBe(200)
+  })
+
   it.each([
+    ['PUT', {}, /an array of objects/],
+    ['PUT', ['half-list'], /^fault rule 1 is not an object$/],
+    ['PUT', [{}], /^fault rule 1: name is missing, but must be one of status, /],
+    ['PUT', [{ name: 'hang' }, { name: 'toString' }], /^fault rule 2: name is "toString", but/],
+    ['POST', [{ name: 'hang' }], /is not an object/],
+    ['POST', null, /is not an object/],
+    [
+      'POST',
+      { name: 'half-list', endpoint: 'verify' },
+      /\(half-list\): endpoint is "verify", but must be one of all, routes, with-availability$/,
+    ],
+    [
+      'POST',
+      { name: 'status', probability: 1.1 },
+      /probability is 1.1, but must be a number from 0 to 1$/,
+    ],
+    ['POST', { name: 'status', probability: '1' }, /probability is "1"/],
+    [
+      'POST',
+      { name: 'status', durationSeconds: 0 },
+      /durationSeconds is 0, but must be a number above 0, to 2592000$/,
+    ],
+    ['POST', { name: 'status', code: 99 }, /code is 99, but must be a whole number from 200 to/],
+    ['POST', { name: 'status', code: 500.5 }, /code is 500.5/],
+    [
+      'POST',
+      { name: 'status', ms: 5 },
+      /it has no parameter "ms"; its parameters are name, endpoint, probability, durationSeconds, code, /,
+    ],
+    [
+      'POST',
+      { name: 'rate-limited', retryAfter: 'never' },
+      /retryAfter is "never", but must be one of seconds, date, missing, absurd, /,
+    ],
+    ['POST', { name: 'redirect', to: 'ftp://x' }, /to is "ftp:\/\/x", but must be an http or/],
+    ['POST', { name: 'wrong-type', type: 'a\r\nb: c' }, /type is .*, but must be a media type/],
+  ])('reject %s of %j with a reason, and apply nothing of it', async (method, given, title) => {
+    fixture.sandbox.setFaults([{ name: 'drip' }])
+    expect(await call(method, '', given)).toEqual({
+      status: 400,
+      body: expect.objectContaining({
+        code: 'sandbox.fault_rule',
+        title: expect.stringMatching(title),
+      }),
+    })
+    expect((await call('GET')).body.faults).toMatchObject([{ name: 'drip' }])
+  })
+
+  it.each([
+    ['hang', 'no rule of the fault hang is in force'],
+    ['nope', 'no fault has this name; the names are status'],
+  ])('answer the removal of %s, which is not in force, with 404', async (name, title) => {
+    const answer = await call('DELETE', `/${name}`)
+    expect(answer).toMatchObject({ status: 404, body: { title: expect.stringContaining(title) } })
+  })
+
+  it('are triggered as often as their probability says, by the same requests in each run of a seed', async () => {
+    const faults: FaultRule[] = [418, 503].map((code) => ({
+      name: 'status',
+      probability: 0.3,
+      code,
+    }))
+    const run = async (seed: number) => {
+      const own = await prepareFixture({ seed })
+      own.sandbox.setFaults(faults)
+      const statuses: unknown[] = []
+      for (let i = 0; i < 150; i += 1) statuses.push(await statusOf('verify', own))
+      await own.close()
+      return statuses
+    }
+    const first = await run(1)
+    expect(first.filter((status) => status === 418).length / 150).toBeCloseTo(0.3, 0.5)
+    expect(new Set(first)).toEqual(new Set([200, 418, 503]))
+    expect(await run(1)).toEqual(first)
+    expect(await run(2)).not.toEqual(first)
+  })
+
+  it.each<[string, FaultRule?]>([
     ['hang', { name: 'hang' }],
     ['half-list:routes', { name: 'half-list', endpoint: 'routes' }],
     [
@@ -75,63 +142,36 @@ describe('the text of a fault rule', () => {
       'redirect,code=301,to=http://127.0.0.1:9/x?a=b',
       { name: 'redirect', code: 301, to: 'http://127.0.0.1:9/x?a=b' },
     ],
-  ])('%s is parsed', (text, rule) => {
-    expect(parseFaultText(text)).toEqual(rule)
-    expect(readRules([parseFaultText(text)]).length).toBe(1)
+    ['hang:all:1:5:6'],
+    ['status,503'],
+    ['status,=503'],
+    ['status,'],
+  ])('are read from the text %s, or refused with the form that it should have', (text, rule) => {
+    if (rule !== undefined) {
+      expect(parseFaultText(text)).toEqual(rule)
+      expect(readRules([rule])).toHaveLength(1)
+      return
+    }
+    expect(() => parseFaultText(text)).toThrow(SandboxFaultError)
+    expect(() => parseFaultText(text)).toThrow('NAME[:endpoint][:probability][:seconds]')
   })
-
-  it.each(['hang:all:1:5:6', 'status,503', 'status,=503', 'status,'])(
-    '%s is refused with the form that it should have',
-    (text) => {
-      expect(() => parseFaultText(text)).toThrow(SandboxFaultError)
-      expect(() => parseFaultText(text)).toThrow('NAME[:endpoint][:probability][:seconds]')
-    },
-  )
 })
 
-const CORRECT: Answer = { status: 200, contentType: 'application/json', body: '[1,2]' }
+describe('a sandbox', () => {
+  it.each(['hang-body', 'latency'] as const)(
+    'starts with a fault, and closes while %s keeps a client waiting',
+    async (name) => {
+      const slow = name === 'latency' ? { ms: 60_000 } : {}
+      const sandbox = await startTestSandbox({ faults: [{ name, ...slow }] })
+      const waiting = fetch(`${sandbox.url}/api/v1/data/routes`).then((it) => it.text())
+      const ended = expect(waiting).rejects.toThrow()
+      await until('the request', async () => {
+        const world = await (await fetch(`${sandbox.url}/sandbox/world`)).json()
+        return (world as { counts: { requests: number } }).counts.requests === 1
+      })
 
-function layerOf(rules: readonly FaultRule[], seed = 1) {
-  const clock = manualClock(START)
-  const layer = createFaultLayer({ seed, realNow: () => clock.now() })
-  layer.set(readRules(rules))
-  const trigger = (endpoint: OperationName = 'routes') =>
-    layer.trigger({ endpoint, answer: CORRECT, now: clock.now(), url: '/' })
-  const names = (count: number) =>
-    Array.from({ length: count }, () => trigger()?.name ?? 'truthful')
-  return { clock, layer, trigger, names }
-}
-
-describe('the fault rules in force', () => {
-  it('are triggered about as often as their probability says', () => {
-    const triggered = layerOf([{ name: 'hang', probability: 0.3 }])
-      .names(5000)
-      .filter((name) => name === 'hang').length
-
-    expect(triggered / 5000).toBeCloseTo(0.3, 1)
-  })
-
-  it('are triggered by the same requests in every run with one seed, and by others with another seed', () => {
-    const rules: FaultRule[] = [
-      { name: 'hang', probability: 0.3 },
-      { name: 'empty', probability: 0.3 },
-    ]
-    const run = layerOf(rules).names(200)
-
-    expect(layerOf(rules).names(200)).toEqual(run)
-    expect(layerOf(rules, 2).names(200)).not.toEqual(run)
-    expect(new Set(run)).toEqual(new Set(['hang', 'empty', 'truthful']))
-  })
-
-  it('end after their duration, to the millisecond', () => {
-    const { clock, layer, trigger } = layerOf([{ name: 'hang', durationSeconds: 60 }])
-    expect(layer.active()[0]?.endsAt).toEqual(new Date(START.getTime() + 60_000))
-
-    clock.advance(59_999)
-    expect(trigger()?.name).toBe('hang')
-    clock.advance(1)
-    expect(trigger()).toBeUndefined()
-    expect(layer.active()).toEqual([])
-    expect(layer.remove('hang')).toBe(0)
-  })
+      await sandbox.close()
+      await ended
+    },
+  )
 })
