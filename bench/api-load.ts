@@ -1,10 +1,21 @@
-/** The load of bench/api.ts: autocannon in a process of its own. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+/** The load of bench/api.ts and bench/hostile.ts: autocannon in a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 
 const AUTOCANNON = path.join(import.meta.dirname, '../node_modules/.bin/autocannon')
+
+export function startCannon(
+  args: readonly string[],
+  { connections, seconds }: { readonly connections: number; readonly seconds: number },
+): ChildProcess & { readonly stdout: NodeJS.ReadableStream } {
+  const all = [AUTOCANNON, '-j', '-c', `${connections}`, '-d', `${seconds}`, ...args]
+  return spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'ignore'] })
+}
+
+export function headerArgs(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+}
 
 export interface Load {
   readonly url: string
@@ -16,38 +27,18 @@ export interface Load {
 }
 
 interface Report {
-  readonly requests: { readonly average: number; readonly total: number }
-  readonly latency: { readonly p50: number; readonly p99: number }
+  readonly requests: { readonly average: number }
   readonly errors: number
-  readonly statusCodeStats: Readonly<Record<string, { readonly count: number }>>
+  readonly statusCodeStats: Readonly<Record<string, unknown>>
 }
 
-export interface Measured {
-  readonly perSecond: number
-  readonly p50Ms: number
-  readonly p99Ms: number
-}
-
-/** Throws if an answer has another status. */
-export async function load({
-  url,
-  headers,
-  connections,
-  seconds,
-  status,
-}: Load): Promise<Measured> {
-  const given = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-  const args = ['-j', '-c', String(connections), '-d', String(seconds), ...given, url]
-  const cannon = spawn(process.execPath, [AUTOCANNON, ...args], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const ended = once(cannon, 'close')
-  const report = JSON.parse(await text(cannon.stdout)) as Report
-  await ended
-  const codes = Object.keys(report.statusCodeStats)
-  if (report.errors > 0 || codes.join() !== String(status)) {
-    throw new Error(`${url}: ${report.errors} errors, answers ${codes.join()}`)
+/** Requests a second. Throws if an answer has another status. */
+export async function load({ url, headers, status, ...how }: Load): Promise<number> {
+  const cannon = startCannon([...headerArgs(headers), url], how)
+  const { errors, statusCodeStats, requests } = JSON.parse(await text(cannon.stdout)) as Report
+  const codes = Object.keys(statusCodeStats).join()
+  if (errors > 0 || codes !== String(status)) {
+    throw new Error(`${url}: ${errors} errors, answers ${codes}`)
   }
-  const { p50, p99 } = report.latency
-  return { perSecond: report.requests.average, p50Ms: p50, p99Ms: p99 }
+  return requests.average
 }

@@ -6,81 +6,126 @@
  *
  *   npm run bench:api -- [routes] [seconds a step] [rounds]
  */
-import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import os from 'node:os'
-import path from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { type Seeded, seedApi } from './api-fixture.ts'
+import { sql } from '../src/platform/db/database.ts'
+import { selectOne } from '../src/platform/db/transaction.ts'
+import type { Route } from '../src/upstream/route-list.ts'
+import { startListServer } from '../test/support/list-server.ts'
 import { load } from './api-load.ts'
 import type { BareQuery } from './api-rivals.ts'
-import { type Role, startRole, stop } from './start-role.ts'
-import { countChecks, type Fixture, openBenchApp, openFixture } from './verify-fixture.ts'
+import { type Checks, openChecks, runWorkers } from './checks.ts'
+import {
+  median,
+  numbers,
+  openBenchApp,
+  printHead,
+  printRow,
+  startFile,
+  startRole,
+  syncOnce,
+} from './harness.ts'
 
-const ROUTES = Number(process.argv[2] ?? 37_000)
-const SECONDS = Number(process.argv[3] ?? 5)
-const ROUNDS = Number(process.argv[4] ?? 3)
+const [ROUTES, SECONDS, ROUNDS] = numbers(37_000, 5, 3)
 const CHANGES = Math.min(5_000, Math.floor(ROUTES / 4))
-const ROWS = 100
-const SMALL = 20
-const LARGE = 4
+const [SMALL, LARGE] = [20, 4]
 const BUDGET = 200
 /** Enough to use the whole budget when each fare is checked at most once a second. */
 const FARES = 2_000
-const SETTINGS = {
-  UPSTREAM_REQUESTS_PER_SECOND: String(BUDGET),
-  API_REQUESTS_PER_SECOND: '1000000',
-}
-const WARM_UP_MS = 1_600 * SECONDS
-const WORKER_SECONDS = 4 * SECONDS
+const ROWS = 100
+const PLACES = 400
+const INTERVALS = 500
 
-async function startRivals(fixture: Fixture, listUrl: string, key: string): Promise<Role> {
-  const child = fork(path.join(import.meta.dirname, 'api-rivals.ts'), [
-    fixture.databaseUrl,
-    listUrl,
-    key,
-  ])
-  const [port] = (await once(child, 'message')) as [number]
-  return { child, url: `http://127.0.0.1:${port}` }
+function routeOf(i: number): Route {
+  const place = (n: number) => ({
+    id: String(1_000 + n),
+    iata: `X${n.toString(36).padStart(2, '0').toUpperCase()}`,
+    city: `City of number ${n}`,
+    country: `Country ${n % 40}`,
+  })
+  const from = i % PLACES
+  const to = (from + 1 + Math.floor(i / PLACES)) % PLACES
+  return { departure: place(from), destination: place(to) }
 }
 
-/** One measurement: how often a second `run` could be done. */
+/** A second list adds routes, with one record of the feed each. */
+async function seedRoutes({ settings }: Checks): Promise<void> {
+  const server = await startListServer()
+  const app = openBenchApp({ ...settings, UPSTREAM_BASE_URL: server.url })
+  const all = Array.from({ length: ROUTES }, (_, i) => routeOf(i))
+  for (const routes of [all.slice(0, ROUTES - CHANGES), all]) {
+    server.serve({ routes, available: all.filter((_, i) => i % 6 > 0) })
+    await syncOnce(app, 'routes')
+  }
+  await syncOnce(app, 'with-availability')
+  await app.close()
+  await server.close()
+}
+
+/**
+ * Gives a watch intervals of one hour, each with another price. It is dated back by less than 30 days: a watch that was never
+ * available for that long expires.
+ */
+async function seedTimeline({ app }: Checks): Promise<string> {
+  const { db } = app.database
+  const { watchId, fareId } = await selectOne(
+    sql<{ watchId: string; fareId: number }>`
+      update watch set began_at = clock_timestamp() - make_interval(hours => ${INTERVALS}::int)
+       where reference = 'w0'
+      returning id as "watchId", tracked_fare_id as "fareId"
+    `,
+    db,
+  )
+  await sql`delete from fare_belief_version where tracked_fare_id = ${fareId}`.execute(db)
+  await sql`
+    insert into fare_belief_version (tracked_fare_id, outbound, pair, price, currency, valid_from, valid_to)
+    select ${fareId}::bigint, 'available', 'bookable', 80 + n, 'EUR',
+           clock_timestamp() - make_interval(hours => ${INTERVALS}::int - n),
+           case when n < ${INTERVALS}::int - 1 then clock_timestamp() - make_interval(hours => ${INTERVALS}::int - n - 1) end
+      from generate_series(0, ${INTERVALS}::int - 1) n
+  `.execute(db)
+  await sql`vacuum (analyze)`.execute(db)
+  return watchId
+}
+
 interface Step {
   readonly name: string
   readonly comparedWith?: string
   readonly goal?: number
+  /** How often a second it could be done. */
   readonly run: () => Promise<number>
 }
 
-async function stepsOf(api: Role, rivals: Role, seeded: Seeded): Promise<Step[]> {
-  const bearer = { authorization: `Bearer ${seeded.key}` }
-  const routes = `${api.url}/api/v1/data/routes`
+interface Servers {
+  readonly api: string
+  readonly rivals: string
+  readonly child: ChildProcess
+  readonly key: string
+}
+
+async function stepsOf({ api, rivals, child, key }: Servers): Promise<Step[]> {
+  const bearer = { authorization: `Bearer ${key}` }
+  const routes = `${api}/api/v1/data/routes`
   const first = await fetch(routes, { headers: bearer })
   await first.arrayBuffer()
   const known = { ...bearer, 'if-none-match': first.headers.get('etag') ?? '' }
+  const usual = { headers: bearer, connections: SMALL, seconds: SECONDS, status: 200 }
   const on = (url: string, given = {}) => {
-    const args = { url, headers: bearer, connections: SMALL, seconds: SECONDS, status: 200 }
-    return async () => (await load({ ...args, ...given })).perSecond
+    return () => load({ url, ...usual, ...given })
   }
   const large = { connections: LARGE }
   const gzip = { ...large, headers: { ...bearer, 'accept-encoding': 'gzip' } }
   const bare = (query: BareQuery['query']) => async () => {
-    const { resellerId, watchId } = seeded
-    const wanted = { query, rows: ROWS, calls: SMALL, seconds: SECONDS, resellerId, watchId }
-    rivals.child.send(wanted satisfies BareQuery)
-    return ((await once(rivals.child, 'message')) as [number])[0]
+    child.send({ query, rows: ROWS, calls: SMALL, seconds: SECONDS } satisfies BareQuery)
+    return ((await once(child, 'message')) as [number])[0]
   }
-  const page = `${api.url}/api/v1/route-changes?limit=${ROWS}`
-  const timeline = `${api.url}/api/v1/watch-lists/bench/watches/w0/timeline?limit=${ROWS}`
+  const page = `${api}/api/v1/route-changes?limit=${ROWS}`
+  const timeline = `${api}/api/v1/watch-lists/bench/watches/w0/timeline?limit=${ROWS}`
+  const unchanged = on(routes, { headers: known, status: 304 })
   return [
-    { name: 'hello', run: on(`${rivals.url}/hello`) },
-    {
-      name: 'routes, 304',
-      comparedWith: 'hello',
-      goal: 0.4,
-      run: on(routes, { headers: known, status: 304 }),
-    },
-    { name: 'bytes from memory', run: on(`${rivals.url}/bytes`, large) },
+    { name: 'hello', run: on(`${rivals}/hello`) },
+    { name: 'routes, 304', comparedWith: 'hello', goal: 0.4, run: unchanged },
+    { name: 'bytes from memory', run: on(`${rivals}/bytes`, large) },
     { name: 'routes, 200', comparedWith: 'bytes from memory', goal: 0.5, run: on(routes, large) },
     { name: 'routes, 200, gzip', comparedWith: 'bytes from memory', run: on(routes, gzip) },
     { name: 'query of a page', run: bare('page') },
@@ -90,81 +135,51 @@ async function stepsOf(api: Role, rivals: Role, seeded: Seeded): Promise<Step[]>
   ]
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
-async function measure(steps: readonly Step[]): Promise<Map<string, number>> {
-  const seen = new Map(steps.map(({ name }) => [name, [] as number[]]))
+async function measure(steps: readonly Step[]): Promise<void> {
+  const rates = new Map(steps.map(({ name }) => [name, [] as number[]]))
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const { name, run } of steps) seen.get(name)?.push(await run())
+    for (const { name, run } of steps) rates.get(name)?.push(await run())
   }
-  return new Map([...seen].map(([name, values]) => [name, median(values)]))
-}
-
-function print(steps: readonly Step[], rates: ReadonlyMap<string, number>): void {
-  console.log('\n                         a second   ratio  goal')
-  for (const { name, comparedWith, goal } of steps) {
-    const rate = rates.get(name) ?? Number.NaN
-    const floor = comparedWith === undefined ? undefined : (rates.get(comparedWith) ?? Number.NaN)
-    const ratio = floor === undefined ? '' : (rate / floor).toFixed(2)
-    const label = comparedWith === undefined ? '' : `  of "${comparedWith}"`
-    const numbers = `${rate.toFixed(0).padStart(12)} ${ratio.padStart(7)} ${String(goal ?? '').padStart(5)}`
-    console.log(`${name.padEnd(20)} ${numbers}${label}`)
+  const rateOf = (name: string) => median(rates.get(name) ?? [])
+  printHead(`${ROUTES} routes, ${ROUNDS} rounds of ${SECONDS} s`, [
+    'step',
+    'a second',
+    'ratio',
+    'to',
+    'goal',
+  ])
+  for (const { name, comparedWith = '', goal = '' } of steps) {
+    const ratio = comparedWith === '' ? '' : rateOf(name) / rateOf(comparedWith)
+    printRow([name, rateOf(name), ratio, comparedWith, String(goal)])
   }
 }
 
-/** The checks that a worker records a second. */
-async function recordedPerSecond(fixture: Fixture): Promise<number> {
-  const app = openBenchApp(fixture, { requestsPerSecond: BUDGET })
-  const before = await countChecks(app.database.db)
-  await delay(WORKER_SECONDS * 1_000)
-  const recorded = (await countChecks(app.database.db)) - before
-  await app.close()
-  return recorded / WORKER_SECONDS
-}
-
-async function measureWithWorker(fixture: Fixture, steps: readonly Step[]): Promise<void> {
-  const worker = await startRole(fixture, 'worker', SETTINGS)
-  await delay(WARM_UP_MS)
-  const alone = await recordedPerSecond(fixture)
-  console.log(`\na worker with a budget of ${BUDGET} a second records ${alone.toFixed(1)} alone,`)
-  for (const name of ['routes, 304', 'routes, 200', 'page of changes']) {
-    const step = steps.find((one) => one.name === name)
-    const end = performance.now() + WORKER_SECONDS * 1_000
-    const loading = (async () => {
-      const rates: number[] = []
-      while (performance.now() < end - SECONDS * 1_000) rates.push((await step?.run()) ?? 0)
-      return median(rates)
-    })()
-    const loaded = await recordedPerSecond(fixture)
-    const recorded = `${loaded.toFixed(1)} (${(loaded / alone).toFixed(2)})`
-    console.log(`${recorded} with "${name}" at ${(await loading).toFixed(0)} a second`)
+/** What a worker records, alone and next to an API under load. */
+async function measureWorker(checks: Checks, steps: readonly Step[]): Promise<void> {
+  const step = { budget: BUDGET, workers: 1, redis: undefined, seconds: SECONDS }
+  const { rate: alone } = await runWorkers(checks, step)
+  printHead(`a worker with a budget of ${BUDGET}`, ['next to', 'records a second', 'of alone'])
+  printRow(['nothing', alone, 1])
+  for (const { name, run } of steps.filter((one) => /304|200$|^page/.test(one.name))) {
+    const { rate } = await runWorkers(checks, step, run)
+    printRow([name, rate, rate / alone])
   }
-  await stop(worker)
 }
 
-function loads(): string {
-  return os
-    .loadavg()
-    .map((one) => one.toFixed(1))
-    .join(' ')
-}
-
-const fixture = await openFixture()
+const checks = await openChecks(FARES)
 try {
-  const app = openBenchApp(fixture, { requestsPerSecond: BUDGET })
-  const seeded = await seedApi(app, { routes: ROUTES, changes: CHANGES, fares: FARES })
-  await app.close()
-  console.log(`${ROUTES} routes, ${ROUNDS} rounds of ${SECONDS} s, load average ${loads()}`)
-  const api = await startRole(fixture, 'api', SETTINGS)
-  const rivals = await startRivals(fixture, `${api.url}/api/v1/data/routes`, seeded.key)
-  const steps = await stepsOf(api, rivals, seeded)
-  print(steps, await measure(steps))
-  await measureWithWorker(fixture, steps)
-  console.log(`load average ${loads()}`)
-  rivals.child.disconnect()
-  await stop(api)
+  await seedRoutes(checks)
+  const watchId = await seedTimeline(checks)
+  const { resellerId, key } = checks.reseller
+  const api = await startRole('api', { ...checks.settings, API_REQUESTS_PER_SECOND: '1000000' })
+  const list = `${api.url}/api/v1/data/routes`
+  const args = [checks.postgres.url, list, key, String(resellerId), watchId]
+  const { child, first: rivals } = await startFile<string>('api-rivals.ts', args)
+  const steps = await stepsOf({ api: api.url, rivals, child, key })
+  await measure(steps)
+  await measureWorker(checks, steps)
+  child.disconnect()
+  await api.stop()
 } finally {
-  await fixture.close()
+  await checks.close()
 }

@@ -5,24 +5,23 @@
  *
  *   npm run bench:cli -- [runs]
  */
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { findPlace } from '../src/embedded/postgres-place.ts'
+import { FAREWATCH, numbers, peakMegabytes, printHead, printRow, startRole } from './harness.ts'
 
-const RUNS = Number(process.argv[2] ?? 20)
-const FAREWATCH = path.join(import.meta.dirname, '../bin/farewatch')
-
+const [RUNS] = numbers(20)
 const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-cli-'))
-const env = { ...process.env, FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }
-const COMMANDS: Readonly<Record<string, readonly string[]>> = {
-  'node -e 0': [process.execPath, '-e', '0'],
-  '--version': [FAREWATCH, '--version'],
-  '--help': [FAREWATCH, '--help'],
-  status: [FAREWATCH, 'status'],
-}
+const given = { FAREWATCH_HOME: home, API_PORT: '0', ADMIN_PORT: '0' }
+const env = { ...process.env, ...given }
+const COMMANDS = [
+  [process.execPath, '-e', '0'],
+  [FAREWATCH, '--version'],
+  [FAREWATCH, '--help'],
+  [FAREWATCH, 'status'],
+]
 
 /** Milliseconds of processor time of one run. The first one compiles, so it does not count. */
 function processorMs(command: readonly string[]): number {
@@ -42,34 +41,17 @@ function secondsOf(times: string): number {
   )
 }
 
-const AT_EXIT =
-  "process.on('exit', () => process.stderr.write('@' + process.resourceUsage().maxRSS))"
-
-function megabytes([program = '', ...args]: readonly string[]): number {
-  const hook = `--import=data:text/javascript,${encodeURIComponent(AT_EXIT)}`
-  const { stderr } = spawnSync(program, args, {
-    env: { ...env, NODE_OPTIONS: hook },
-    encoding: 'utf8',
-  })
-  return Number(/@(\d+)/.exec(stderr)?.[1]) / 1024
-}
-
-const up = spawn(FAREWATCH, ['up'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-const ended = once(up, 'close')
-await new Promise<void>((resolve) => {
-  up.stdout.on('data', (part) => String(part).includes('"msg":"ready"') && resolve())
-})
+const up = await startRole('up', given)
 try {
-  const floor = processorMs(COMMANDS['node -e 0'] ?? [])
-  console.log('command | processor ms | of node -e 0 | MB')
-  for (const [name, command] of Object.entries(COMMANDS)) {
+  printHead(`${RUNS} runs`, ['command', 'processor ms', 'of node -e 0', 'MB'])
+  let floor: number | undefined
+  for (const command of COMMANDS) {
     const ms = processorMs(command)
-    const row = [ms.toFixed(0), (ms / floor).toFixed(1), megabytes(command).toFixed(0)]
-    console.log([name, ...row].join(' | '))
+    floor ??= ms
+    printRow([path.basename(command.join(' ')), ms, ms / floor, await peakMegabytes(command, env)])
   }
 } finally {
-  up.kill('SIGTERM')
-  await ended
+  await up.stop()
   await rm((await findPlace(home)).directory, { recursive: true, force: true })
   await rm(home, { recursive: true, force: true })
 }

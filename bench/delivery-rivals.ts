@@ -1,5 +1,4 @@
-/** What bench/delivery.ts compares with: a loop that only makes requests, and a job and a transaction a delivery. */
-import { Pool } from 'undici'
+/** What bench/delivery.ts compares with: a job and a transaction a delivery. */
 import { type App, openQueue } from '../src/app/app.ts'
 import { targetPolicyOf } from '../src/app/settings-for.ts'
 import {
@@ -13,28 +12,8 @@ import { readRecords } from '../src/feeds/watch-feed-queries.ts'
 import { sql } from '../src/platform/db/database.ts'
 import { inTransaction } from '../src/platform/db/transaction.ts'
 
-const CONNECTIONS = 64
+const CONCURRENCY = 64
 const QUEUE = 'naive-delivery'
-
-/** Posts a body of the usual size as often as undici can. Returns the number of requests. */
-export async function bareLoop(url: string, seconds: number): Promise<number> {
-  const pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1, allowH2: false })
-  const body = JSON.stringify({
-    data: { recordedAt: new Date().toISOString(), text: 'x'.repeat(1_000) },
-  })
-  const end = performance.now() + seconds * 1_000
-  let requests = 0
-  const loop = async () => {
-    while (performance.now() < end) {
-      requests += 1
-      const answer = await pool.request({ method: 'POST', path: '/ok', body })
-      await answer.body.dump()
-    }
-  }
-  await Promise.all(Array.from({ length: CONNECTIONS }, loop))
-  await pool.close()
-  return requests
-}
 
 type NaiveRow = SealedEndpoint & {
   readonly resellerId: number
@@ -47,11 +26,7 @@ type NaiveRow = SealedEndpoint & {
  * Delivers everything that waits with one job and one transaction a delivery, with the same filters, format, transport and
  * database. The deliveries were written before: that part costs it nothing.
  */
-export async function jobPerDelivery(
-  app: App,
-  ids: readonly string[],
-  measure: (during: () => Promise<void>) => Promise<void>,
-): Promise<void> {
+export async function jobPerDelivery(app: App, ids: readonly string[]): Promise<void> {
   const { db } = app.database
   const transport = createTransport({ policy: targetPolicyOf(app.config), scrub: (text) => text })
   const format = createWebhookFormat({ transport })
@@ -90,16 +65,14 @@ export async function jobPerDelivery(
     if (left === 0) resolve()
   }
   await queue.work<{ id: string }>(QUEUE, ({ id }) => deliver(id).catch(reject), {
-    concurrency: CONNECTIONS,
+    concurrency: CONCURRENCY,
   })
-  await measure(async () => {
-    // As many jobs are added at a time as run at a time.
-    for (let i = 0; i < ids.length; i += CONNECTIONS) {
-      const some = ids.slice(i, i + CONNECTIONS)
-      await Promise.all(some.map((id) => queue.enqueue(QUEUE, { payload: { id } })))
-    }
-    await done
-  })
+  // As many jobs are added at a time as run at a time.
+  for (let i = 0; i < ids.length; i += CONCURRENCY) {
+    const some = ids.slice(i, i + CONCURRENCY)
+    await Promise.all(some.map((id) => queue.enqueue(QUEUE, { payload: { id } })))
+  }
+  await done
   await queue.close({ graceMs: 5_000 })
   await transport.close()
 }

@@ -1,209 +1,195 @@
 /**
- * Measures the delivery of records to webhooks: the whole worker (notification, fan-out, claims, signed requests over the
- * checked transport, PostgreSQL with durable settings) on both backends of the queue. The receiver is a process of its own.
+ * Measures the delivery of records to webhooks: a worker (notification, fan-out, claims, signed requests over the checked
+ * transport, PostgreSQL with durable settings) on both backends of the queue. The receiver is a process of its own.
  *
  * First 200 records a second, each for one of 80 endpoints that answer and one of 20 that hang: the time from the record,
  * which is written just before its commit, to its arrival. Then the same records as a backlog for the endpoints that answer,
- * compared with a job and a transaction a delivery, and with a bare undici loop. CPU time is that of this process, which
- * also writes the records of the first part, and of all PostgreSQL processes, for a thousand deliveries.
+ * compared with a job and a transaction a delivery, and with a bare undici loop. CPU time is that of the worker and of all
+ * PostgreSQL processes, for a thousand deliveries.
  *
  *   npm run bench:delivery -- [seconds] [deliveries of the backlog]
  */
-import os from 'node:os'
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createApiServer } from '../src/app/api-server.ts'
-import { type App, openQueue } from '../src/app/app.ts'
-import { createDelivery } from '../src/app/delivery.ts'
-import { startWork } from '../src/app/work.ts'
+import { type App, migrateApp } from '../src/app/app.ts'
+import { targetRulesOf } from '../src/app/settings-for.ts'
 import { fanOut } from '../src/delivery/dispatch/fan-out.ts'
+import { createEndpoint } from '../src/delivery/endpoints/change-endpoints.ts'
+import type { ResellerId } from '../src/platform/base/reseller-id.ts'
 import { sql } from '../src/platform/db/database.ts'
-import { listen } from '../src/platform/http/server.ts'
-import { createApiKey } from '../src/resellers/api-keys.ts'
-import { requireReseller } from '../src/resellers/resellers.ts'
+import { jobPerDelivery } from './delivery-rivals.ts'
 import {
-  append,
-  clear,
-  enable,
-  followStream,
-  openDeliveryApp,
-  type Receiver,
-  seed,
-  startReceiver,
-} from './delivery-fixture.ts'
-import { bareLoop, jobPerDelivery } from './delivery-rivals.ts'
-import { type Fixture, openFixture, startRedis } from './verify-fixture.ts'
+  addReseller,
+  bareLoop,
+  measured,
+  numbers,
+  openBenchApp,
+  type Postgres,
+  printHead,
+  printRow,
+  quantile,
+  settingsFor,
+  startFile,
+  startPostgres,
+  startRedis,
+  startRole,
+  watchCells,
+} from './harness.ts'
+import { append, appendSteadily } from './records.ts'
 
-const SECONDS = Number(process.argv[2] ?? 30)
-const BACKLOG = Number(process.argv[3] ?? 8_000)
-const RECORDS_PER_SECOND = 200
+const [SECONDS, BACKLOG] = numbers(30, 8_000)
 const EVERY_MS = 50
+const RECORDS_PER_SECOND = 200
+const BATCH = (RECORDS_PER_SECOND * EVERY_MS) / 1_000
 const WARM_UP_SECONDS = 5
 const BARE_SECONDS = 5
+const RESELLERS = 5
+/** Each reseller has one endpoint that answers for each list. Four of them share an endpoint that hangs. */
+const LISTS = Array.from({ length: 16 }, (_, i) => `list-${i}`)
+const HANGING = 4
 
-async function whileDelivering<T>(app: App, during: () => Promise<T>): Promise<T> {
-  const queue = openQueue(app)
-  await queue.start()
-  const delivery = createDelivery(app)
-  const work = await startWork(app, queue, { more: delivery.loops })
-  try {
-    return await during()
-  } finally {
-    await work.stop()
-    await delivery.close(2_000)
-    await queue.close({ graceMs: 5_000 })
+const { child, first: url } = await startFile<string>('delivery-receiver.ts')
+
+/** The time from each record to its arrival, since the last call. */
+async function arrivals(): Promise<number[]> {
+  child.send('report')
+  return ((await once(child, 'message')) as [number[]])[0]
+}
+
+/** Creates resellers, a watch a list, and the endpoints. No fare is checked. */
+async function seed(app: App): Promise<void> {
+  await migrateApp(app)
+  const { db } = app.database
+  const deps = { sealer: app.sealer, targetRules: targetRulesOf(app.config) }
+  for (let r = 0; r < RESELLERS; r += 1) {
+    const cells = LISTS.flatMap((list, i) => watchCells(list, 1, 1_000_000 + 100 * r + i))
+    const { resellerId } = await addReseller(app, `bench-${r}`, cells)
+    const owner = { db, resellerId: resellerId as ResellerId }
+    for (const list of LISTS) {
+      await createEndpoint(owner, deps, { target: `${url}/ok-${r}-${list}`, lists: [list] })
+    }
+    for (let h = 0; h < HANGING; h += 1) {
+      const lists = LISTS.filter((_, i) => i % HANGING === h)
+      await createEndpoint(owner, deps, { target: `${url}/hang-${r}-${h}`, lists })
+    }
   }
+  await sql`delete from fare_schedule`.execute(db)
+  await sql`analyze`.execute(db)
 }
 
-interface Cost {
-  readonly seconds: number
-  readonly process: number
-  readonly postgres: number
+/** Enables those endpoints that answer, or all, or none. */
+async function enable({ database: { db } }: App, which: 'answering' | 'all' | 'none') {
+  const conditions = { answering: 'cardinality(lists) = 1', all: 'true', none: 'false' }
+  const isEnabled = sql.raw(conditions[which])
+  await sql`
+    update webhook_endpoint
+       set disabled_at = case when ${isEnabled} then null else now() end,
+           disabled_reason = case when ${isEnabled} then null else 'paused' end
+  `.execute(db)
 }
 
-const NOTHING: Cost = { seconds: 0, process: 0, postgres: 0 }
-
-async function measured(fixture: Fixture, during: () => Promise<unknown>): Promise<Cost> {
-  const [startMs, cpu, postgres] = [
-    performance.now(),
-    process.cpuUsage(),
-    fixture.postgresCpuSeconds(),
-  ]
-  await during()
-  const { user, system } = process.cpuUsage(cpu)
-  return {
-    seconds: (performance.now() - startMs) / 1_000,
-    process: (user + system) / 1e6,
-    postgres: fixture.postgresCpuSeconds() - postgres,
-  }
-}
-
-function print(name: string, deliveries: number, { seconds, ...cost }: Cost): number {
-  const per1000 = (cpu: number) => ((1_000 * cpu) / deliveries).toFixed(2)
-  const perSecond = deliveries / seconds
-  console.log(
-    `${name.padEnd(34)} ${perSecond.toFixed(0).padStart(6)} a second; CPU s/1000: process ${per1000(cost.process)}, PostgreSQL ${per1000(cost.postgres)}`,
-  )
-  return perSecond
-}
-
-/** Appends records at the rate, ahead of no deadline: a late one is followed by the next at once. */
-async function appendSteadily(app: App, seconds: number): Promise<void> {
-  const batch = (RECORDS_PER_SECOND * EVERY_MS) / 1_000
-  const startMs = performance.now()
-  for (let i = 0; i * EVERY_MS < seconds * 1_000; i += 1) {
-    await append(app, i * batch, batch)
-    await delay(Math.max(0, startMs + (i + 1) * EVERY_MS - performance.now()))
-  }
-}
-
-async function measureLag(app: App, fixture: Fixture, receiver: Receiver): Promise<void> {
-  await clear(app)
-  await enable(app, 'all')
-  const queue = openQueue(app)
-  const api = createApiServer(app, queue)
-  const url = await listen(api, { host: '127.0.0.1', port: 0, setting: 'API_PORT' })
-  const ending = new AbortController()
-  let streamed: number[] = []
-  const { id: resellerId } = await requireReseller(app.database.db, 'bench-0')
-  const { text: key } = await createApiKey(app.database.db, { resellerId })
-  const following = followStream({ url, key }, (lagMs) => streamed.push(lagMs), ending.signal)
-  await whileDelivering(app, async () => {
-    await appendSteadily(app, WARM_UP_SECONDS)
-    await delay(2_000)
-    await receiver.report()
-    streamed = []
-    const cost = await measured(fixture, () => appendSteadily(app, SECONDS))
-    await delay(2_000)
-    const { received, lagsMs } = await receiver.report()
-    print(`${RECORDS_PER_SECOND} records a second`, received, cost)
-    printLags('webhooks of healthy endpoints', lagsMs)
-    printLags('events of one stream', streamed)
-  })
-  ending.abort()
-  await following.catch(() => undefined)
-  await api.close()
-  await queue.close({ graceMs: 1_000 })
-}
-
-function printLags(name: string, lagsMs: readonly number[]): void {
-  const sorted = lagsMs.toSorted((a, b) => a - b)
-  const at = (share: number) => sorted[Math.floor(share * sorted.length)] ?? Number.NaN
-  console.log(
-    `  record to ${name}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${sorted.at(-1)} ms (${sorted.length} records)`,
-  )
-}
-
-async function prepareBacklog(app: App): Promise<void> {
+/** Deletes all deliveries, puts all cursors at the ends of their feeds, and appends records for later. */
+async function prepare(app: App, backlog: number): Promise<void> {
+  const { db } = app.database
   await enable(app, 'none')
-  await clear(app)
-  for (let n = 0; n < BACKLOG; n += 500) await append(app, n, Math.min(500, BACKLOG - n))
+  await sql`truncate delivery cascade`.execute(db)
+  await sql`
+    update webhook_endpoint e
+       set cursor_seq = r.last_seq, failures = 0, failing_since = null, open_until = null, held_until = null
+      from reseller r where r.id = e.reseller_id
+  `.execute(db)
+  for (let n = 0; n < backlog; n += 500) await append(app, n, Math.min(500, backlog - n))
 }
 
-/** Counts in this process, as the other one does: a query would take time from the database. */
-async function deliveredCount({ metrics }: App): Promise<number> {
-  const { values } = await metrics.webhookDeliveries.get()
-  return values.find(({ labels }) => labels.outcome === 'delivered')?.value ?? 0
+interface Bench {
+  readonly app: App
+  readonly postgres: Postgres
+  readonly settings: ReturnType<typeof settingsFor>
+  readonly queue: string
 }
 
-async function measureThroughput(app: App, fixture: Fixture, receiver: Receiver): Promise<void> {
-  await prepareBacklog(app)
-  let ours: Cost = NOTHING
-  await whileDelivering(app, async () => {
-    ours = await measured(fixture, async () => {
-      const before = await deliveredCount(app)
-      await enable(app, 'those that answer')
-      await append(app, 0, 1)
-      while ((await deliveredCount(app)) < before + BACKLOG) await delay(20)
-    })
+type Cost = Awaited<ReturnType<typeof measured>>
+
+function print(
+  [queue, name]: readonly [string, string],
+  count: number,
+  { seconds, cpu }: Cost,
+  more: readonly (number | string)[] = [],
+): void {
+  printRow([queue, name, count / seconds, ...cpu.map((one) => (1_000 * one) / count), ...more])
+}
+
+/** What a worker delivers at a steady rate, and of a backlog. Returns the rate of the backlog. */
+async function runWorker({ app, postgres, settings, queue }: Bench) {
+  await prepare(app, 0)
+  await enable(app, 'all')
+  const worker = await startRole('worker', settings)
+  const pids = [worker.pid, postgres.pid]
+  await appendSteadily(app, BATCH, { everyMs: EVERY_MS, seconds: WARM_UP_SECONDS })
+  await delay(2_000)
+  await arrivals()
+  const steady = await measured(pids, () =>
+    appendSteadily(app, BATCH, { everyMs: EVERY_MS, seconds: SECONDS }),
+  )
+  await delay(2_000)
+  const lagsMs = await arrivals()
+  const lags = [quantile(lagsMs, 0.5), quantile(lagsMs, 0.99)]
+  print([queue, `${RECORDS_PER_SECOND} records a second`], lagsMs.length, steady, ['', ...lags])
+  await prepare(app, BACKLOG)
+  let arrived = 0
+  const cost = await measured(pids, async () => {
+    await enable(app, 'answering')
+    await append(app, 0, 1)
+    for (; arrived < BACKLOG; arrived += (await arrivals()).length) await delay(20)
   })
-  await prepareBacklog(app)
-  await enable(app, 'those that answer')
+  await worker.stop()
+  return { arrived, cost }
+}
+
+async function measureQueue(redisUrl: string | undefined): Promise<void> {
+  const postgres = await startPostgres()
+  const settings = settingsFor(postgres, {
+    ...(redisUrl && { REDIS_URL: redisUrl }),
+    ENCRYPTION_KEY: 'the key of a benchmark, 0123456789',
+    WEBHOOK_ALLOW_HTTP: 'on',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1/32',
+  })
+  const app = openBenchApp(settings)
+  const queue = redisUrl === undefined ? 'PostgreSQL' : 'Redis'
+  await seed(app)
+  const { arrived, cost } = await runWorker({ app, postgres, settings, queue })
+  await prepare(app, BACKLOG)
+  await enable(app, 'answering')
   while (await fanOut(app.database.db));
   const { rows } = await sql<{ id: string }>`select id from delivery`.execute(app.database.db)
-  let naive: Cost = NOTHING
   const ids = rows.map(({ id }) => id)
-  await jobPerDelivery(app, ids, async (during) => {
-    naive = await measured(fixture, during)
+  const pids = [process.pid, postgres.pid]
+  const naive = await measured(pids, () => jobPerDelivery(app, ids))
+  const ratio = arrived / cost.seconds / (ids.length / naive.seconds)
+  print([queue, 'a worker with a backlog'], arrived, cost, [ratio])
+  print([queue, 'a job and a transaction a delivery'], ids.length, naive)
+  const body = JSON.stringify({ data: { recordedAt: new Date(), text: 'x'.repeat(1_000) } })
+  let count = 0
+  const bare = await measured(pids, async () => {
+    count = await bareLoop(url, BARE_SECONDS, () => ({ path: '/ok', body }))
   })
-  const ratio =
-    print('the dispatcher, with fan-out', BACKLOG, ours) /
-    print('a job and a transaction a delivery', rows.length, naive)
-  console.log(`  ratio ${ratio.toFixed(1)}`)
-  await receiver.report()
+  print([queue, 'bare undici loop'], count, bare)
+  await arrivals()
+  await app.close()
+  await postgres.close()
 }
 
-console.log(
-  `load average of this machine before: ${os
-    .loadavg()
-    .map((n) => n.toFixed(1))
-    .join(', ')}; ${os.availableParallelism()} cores`,
-)
 const redis = await startRedis()
-const receiver = await startReceiver()
-let bare = 0
-for (const [title, url] of [
-  ['queue on PostgreSQL', undefined],
-  ['queue on Redis', redis?.url],
-] as const) {
-  if (title === 'queue on Redis' && url === undefined) continue
-  const fixture = await openFixture()
-  const app = openDeliveryApp(fixture.databaseUrl, url)
-  await seed(app, receiver)
-  console.log(`\n${title}`)
-  await measureLag(app, fixture, receiver)
-  await measureThroughput(app, fixture, receiver)
-  const cost = await measured(fixture, async () => {
-    bare = await bareLoop(receiver.url, BARE_SECONDS)
-  })
-  print('bare undici loop', bare, cost)
-  await app.close()
-  await fixture.close()
-}
-receiver.close()
-await redis?.stop()
-console.log(
-  `load average after: ${os
-    .loadavg()
-    .map((n) => n.toFixed(1))
-    .join(', ')}`,
-)
+printHead(`${SECONDS} s, a backlog of ${BACKLOG}`, [
+  'queue',
+  'step',
+  'deliveries a second',
+  'CPU s/1000: process',
+  'PostgreSQL',
+  'ratio to a job a delivery',
+  'record to webhook, p50 ms',
+  'p99',
+])
+for (const store of redis ? [undefined, redis] : [undefined]) await measureQueue(store?.url)
+child.disconnect()
+await redis?.close()

@@ -5,49 +5,43 @@
  *
  *   npm run bench:hostile -- [seconds a step] [rounds] [floods, all by default]
  */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { migrateApp } from '../src/app/app.ts'
-import { createApiKey, newKey } from '../src/resellers/api-keys.ts'
-import { createReseller } from '../src/resellers/resellers.ts'
-import { type Role, startRole, stop } from './start-role.ts'
-import { type Fixture, openBenchApp, openFixture } from './verify-fixture.ts'
+import { newKey } from '../src/resellers/api-keys.ts'
+import { headerArgs, startCannon } from './api-load.ts'
+import {
+  addReseller,
+  median,
+  numbers,
+  openBenchApp,
+  printHead,
+  printRow,
+  quantile,
+  settingsFor,
+  startPostgres,
+  startRole,
+  watchCells,
+} from './harness.ts'
 
-const SECONDS = Number(process.argv[2] ?? 10)
-const ROUNDS = Number(process.argv[3] ?? 3)
+const [SECONDS, ROUNDS] = numbers(10, 3)
 const CHOSEN = process.argv.slice(4)
 /** Below the rate limit of a key. */
 const REQUESTS_PER_SECOND = 40
-const ROWS = 100
-const FLOOD_ROWS = 5_000
+const [ROWS, FLOOD_ROWS, CSV_ROWS] = [100, 5_000, 100_000]
 const GOAL = 3
-const CSV_ROWS = 100_000
 const CONNECTIONS = 40
 /** A flood first uses up its burst of requests, which is not what lasts. */
 const FLOOD_WARM_UP_MS = Math.min(2_000, SECONDS * 200)
-const AUTOCANNON = path.join(import.meta.dirname, '../node_modules/.bin/autocannon')
-
-interface Flood {
-  readonly name: string
-  /** The arguments of each autocannon. */
-  readonly cannons: readonly (readonly string[])[]
-}
-
-interface Latencies {
-  readonly p50: number
-  readonly p99: number
-  /** How many requests were refused. */
-  readonly refused: number
-}
+const FIRST_FLIGHT = 101_000_000_000
 
 function watches(rows: number, threshold: string): string {
   const all = Array.from({ length: rows }, (_, i) => ({
-    reference: `R${i}`,
-    flightId: `${101_000_000_000 + i}`,
+    reference: `w${i}`,
+    flightId: `${FIRST_FLIGHT + i}`,
     passengers: { nonResidents: { adults: 2 } },
     priceThresholdAmount: threshold,
   }))
@@ -56,96 +50,69 @@ function watches(rows: number, threshold: string): string {
 
 /** The longest CSV. */
 function csv(): string {
-  const lines = Array.from({ length: CSV_ROWS }, (_, i) => `R${i},${101_000_000_000 + i},0,2`)
+  const lines = Array.from({ length: CSV_ROWS }, (_, i) => `w${i},${FIRST_FLIGHT + i},0,2`)
   return ['reference,flight_id,residents_adults,non_residents_adults', ...lines].join('\n')
 }
 
-function headersOf(key: string): Record<string, string> {
-  return { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-}
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
-async function post(url: string, key: string, body: string): Promise<void> {
-  const answer = await fetch(url, { method: 'POST', headers: headersOf(key), body })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${text}`)
-}
-
-/** The requests of a reseller at work, one after another: reads, and one small write in ten. */
-function usualRequests(api: string): readonly { url: string; body?: string }[] {
+/** Sends the requests of a reseller at work at their instants, whether or not earlier ones are answered. */
+async function measure(api: string, key: string) {
   const list = `${api}/watch-lists/l/watches`
-  const reads = [
-    { url: `${list}?limit=${ROWS}` },
-    { url: `${api}/watch-changes?after=0` },
-    { url: `${list}/R1` },
-  ]
-  return [...reads, ...reads, ...reads, { url: list, body: watches(1, '10') }]
-}
-
-/** Sends requests at their instants, whether or not earlier ones are answered. */
-async function measure(api: string, key: string): Promise<Latencies> {
-  const usual = usualRequests(api)
-  const everyMs = 1_000 / REQUESTS_PER_SECOND
+  const reads = [`${list}?limit=${ROWS}`, `${api}/watch-changes?after=0`, `${list}/w1`]
+  const headers = { ...bearer(key), 'content-type': 'application/json' }
+  const write = { method: 'POST', body: watches(1, '10') }
   const startMs = performance.now()
-  const answers = Array.from({ length: SECONDS * REQUESTS_PER_SECOND }, async (_, i) => {
-    const dueMs = startMs + i * everyMs
-    await delay(Math.max(0, dueMs - performance.now()))
-    const { url, body } = usual[i % usual.length] ?? { url: api }
-    const method = body === undefined ? 'GET' : 'POST'
+  const sent = Array.from({ length: SECONDS * REQUESTS_PER_SECOND }, async (_, i) => {
+    await delay(Math.max(0, startMs + (i * 1_000) / REQUESTS_PER_SECOND - performance.now()))
     const sentMs = performance.now()
-    const answer = await fetch(url, { method, headers: headersOf(key), body: body ?? null })
+    // One small write in ten.
+    const url = i % 10 === 9 ? list : (reads[i % reads.length] ?? list)
+    const answer = await fetch(url, { headers, ...(i % 10 === 9 ? write : {}) })
     await answer.arrayBuffer()
-    return { ms: performance.now() - sentMs, refused: !answer.ok }
+    return { ms: performance.now() - sentMs, isRefused: !answer.ok }
   })
-  const all = await Promise.all(answers)
-  const sorted = all.map(({ ms }) => ms).sort((a, b) => a - b)
-  const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
-  return { p50: at(0.5), p99: at(0.99), refused: all.filter(({ refused }) => refused).length }
+  const answers = await Promise.all(sent)
+  const all = answers.map(({ ms }) => ms)
+  const refused = answers.filter(({ isRefused }) => isRefused).length
+  return { p50: quantile(all, 0.5), p99: quantile(all, 0.99), refused }
 }
 
-async function floodsOf(api: string, key: string, folder: string): Promise<Flood[]> {
-  const bearer = (text: string) => ['-H', `authorization: Bearer ${text}`]
-  const posting = async (name: string, body: string, type = 'application/json') => {
+/** The arguments of the senders of each flood. */
+async function floodsOf(api: string, key: string, folder: string) {
+  const list = `${api}/watch-lists/l/watches`
+  const get = (url: string, headers: Record<string, string> = bearer(key)) => {
+    return [[...headerArgs(headers), url]]
+  }
+  const post = async (name: string, body: string, type = 'application/json') => {
     const file = path.join(folder, name)
     await writeFile(file, body)
-    const sent = ['-i', file, '-H', `content-type: ${type}`, ...bearer(key)]
-    return ['-m', 'POST', ...sent, `${api}/watch-lists/l/watches`]
+    return ['-m', 'POST', '-i', file, ...headerArgs({ 'content-type': type, ...bearer(key) }), list]
   }
-  const importing = (threshold: string) => posting(threshold, watches(FLOOD_ROWS, threshold))
   const mix = 'residents[adults]=0&nonResidents[adults]=1'
-  return [
+  return {
     // Two bodies in turn: each import changes every watch.
-    { name: 'imports', cannons: [await importing('1'), await importing('2')] },
-    { name: 'csv', cannons: [await posting('csv', csv(), 'text/csv')] },
-    { name: 'brackets', cannons: [await posting('brackets', '['.repeat(1_000_000))] },
-    { name: 'empty objects', cannons: [await posting('objects', `[${'{},'.repeat(333_000)}{}]`)] },
-    {
-      name: 'verifies',
-      cannons: [[...bearer(key), `${api}/flights/fares/verify?flightId=101000000000&${mix}`]],
-    },
-    { name: 'polls', cannons: [[...bearer(key), `${api}/watch-changes?wait=1`]] },
-    { name: 'lists', cannons: [[...bearer(key), `${api}/watch-lists/l/watches?limit=1000`]] },
-    {
-      name: 'made-up keys',
-      cannons: [[...bearer(newKey((max) => max - 1)), `${api}/watch-changes`]],
-    },
-    {
-      name: 'documentation',
-      cannons: [['-H', 'accept-encoding: br', `${new URL(api).origin}/openapi.json`]],
-    },
-  ]
+    imports: await Promise.all(['1', '2'].map((to) => post(to, watches(FLOOD_ROWS, to)))),
+    csv: [await post('csv', csv(), 'text/csv')],
+    brackets: [await post('brackets', '['.repeat(1_000_000))],
+    'empty objects': [await post('objects', `[${'{},'.repeat(333_000)}{}]`)],
+    verifies: get(`${api}/flights/fares/verify?flightId=${FIRST_FLIGHT}&${mix}`),
+    polls: get(`${api}/watch-changes?wait=1`),
+    lists: get(`${list}?limit=1000`),
+    'made-up keys': get(`${api}/watch-changes`, bearer(newKey((max) => max - 1))),
+    documentation: get(`${new URL(api).origin}/openapi.json`, { 'accept-encoding': 'br' }),
+  }
 }
 
 /** Runs the flood while `during` does. */
-async function whileFlooded<T>({ cannons }: Flood, during: () => Promise<T>): Promise<T> {
-  const connections = ['-c', String(CONNECTIONS / cannons.length)]
-  const running: ChildProcess[] = cannons.map((args) =>
-    spawn(process.execPath, [AUTOCANNON, ...connections, '-d', '3600', ...args], {
-      stdio: 'ignore',
-    }),
-  )
+async function whileFlooded<T>(
+  senders: readonly (readonly string[])[],
+  during: () => Promise<T>,
+): Promise<T> {
+  const how = { connections: CONNECTIONS / senders.length, seconds: 3_600 }
+  const running = senders.map((args) => startCannon(args, how))
   // Real floods come from other machines: here the senders must not take the processor from what is measured.
-  for (const { pid } of running)
-    if (pid !== undefined) os.setPriority(pid, os.constants.priority.PRIORITY_LOW)
+  for (const { pid = 0 } of running) os.setPriority(pid, os.constants.priority.PRIORITY_LOW)
   await delay(FLOOD_WARM_UP_MS)
   try {
     return await during()
@@ -157,86 +124,43 @@ async function whileFlooded<T>({ cannons }: Flood, during: () => Promise<T>): Pr
   }
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-}
-
-function print(name: string, calm: readonly Latencies[], flooded: readonly Latencies[]): void {
-  const of = (all: readonly Latencies[], which: keyof Latencies) =>
-    median(all.map((latencies) => latencies[which]))
-  const figures = [of(calm, 'p50'), of(flooded, 'p50'), of(calm, 'p99'), of(flooded, 'p99')]
-  const ratio = of(flooded, 'p99') / of(calm, 'p99')
-  const columns = figures.map((ms) => ms.toFixed(1).padStart(9)).join('')
-  const judged = ratio <= GOAL ? 'met' : 'missed'
-  const refused = flooded.reduce((total, latencies) => total + latencies.refused, 0)
-  const counted = refused === 0 ? '' : `, ${refused} refused`
-  console.log(`${name.padEnd(15)}${columns}${ratio.toFixed(2).padStart(8)}  ${judged}${counted}`)
-}
-
-function loads(): string {
-  return os
-    .loadavg()
-    .map((one) => one.toFixed(1))
-    .join(' ')
-}
-
-/** Migrates, starts the API, and gives both resellers a list. */
-async function prepare(fixture: Fixture): Promise<Prepared> {
-  const app = openBenchApp(fixture, { requestsPerSecond: 5 })
-  await migrateApp(app)
-  const keyOf = async (name: string) => {
-    const { id: resellerId } = await createReseller(app.database.db, name)
-    return (await createApiKey(app.database.db, { resellerId })).text
-  }
-  const [quiet, hostile] = [await keyOf('quiet'), await keyOf('hostile')]
-  await app.close()
-  const role = await startRole(fixture, 'api', {})
-  const api = `${role.url}/api/v1`
-  for (const [key, rows] of [
-    [quiet, ROWS],
-    [hostile, FLOOD_ROWS],
-  ] as const) {
-    await post(`${api}/watch-lists`, key, JSON.stringify({ name: 'l' }))
-    await post(`${api}/watch-lists/l/watches`, key, watches(rows, '10'))
-  }
-  return { role, api, quiet, hostile }
-}
-
-interface Prepared {
-  readonly role: Role
-  readonly api: string
-  /** The keys of both resellers. */
-  readonly quiet: string
-  readonly hostile: string
-}
-
-async function run({ api, quiet, hostile }: Prepared, folder: string): Promise<void> {
+async function run(api: string, [quiet, hostile]: readonly [string, string], folder: string) {
   await measure(api, quiet)
-  console.log(`${ROUNDS} rounds of ${SECONDS} s, load average ${loads()}\n`)
-  console.log('ms              p50 calm  flooded p99 calm  flooded   ratio  goal 3')
-  const floods = await floodsOf(api, hostile, folder)
-  for (const flood of floods.filter(({ name }) => CHOSEN.length === 0 || CHOSEN.includes(name))) {
-    const calm: Latencies[] = []
-    const flooded: Latencies[] = []
+  const columns = ['p50 calm', 'flooded', 'p99 calm', 'flooded', 'ratio', `goal ${GOAL}`, 'refused']
+  printHead(`${ROUNDS} rounds of ${SECONDS} s, milliseconds`, ['flood', ...columns])
+  for (const [name, senders] of Object.entries(await floodsOf(api, hostile, folder))) {
+    if (CHOSEN.length > 0 && !CHOSEN.includes(name)) continue
+    const [calm, flooded] = [[], []] as Awaited<ReturnType<typeof measure>>[][]
     for (let round = 0; round < ROUNDS; round += 1) {
-      calm.push(await measure(api, quiet))
-      flooded.push(await whileFlooded(flood, () => measure(api, quiet)))
+      calm?.push(await measure(api, quiet))
+      flooded?.push(await whileFlooded(senders, () => measure(api, quiet)))
     }
-    print(flood.name, calm, flooded)
+    const of = (which: 'p50' | 'p99' | 'refused') =>
+      [calm, flooded].map((all) => median((all ?? []).map((one) => one[which])))
+    const [calmMs = 0, floodedMs = 0] = of('p99')
+    const ratio = floodedMs / calmMs
+    const judged = ratio <= GOAL ? 'met' : 'missed'
+    printRow([name, ...of('p50'), calmMs, floodedMs, ratio, judged, of('refused')[1] ?? 0])
   }
-  console.log(`\nload average ${loads()}`)
 }
 
-const fixture = await openFixture()
+const postgres = await startPostgres()
 const folder = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-'))
 try {
-  const prepared = await prepare(fixture)
-  try {
-    await run(prepared, folder)
-  } finally {
-    await stop(prepared.role)
-  }
+  const settings = settingsFor(postgres)
+  const app = openBenchApp(settings)
+  await migrateApp(app)
+  const { key: quiet } = await addReseller(app, 'quiet', watchCells('l', ROWS, FIRST_FLIGHT))
+  const { key: hostile } = await addReseller(
+    app,
+    'hostile',
+    watchCells('l', FLOOD_ROWS, FIRST_FLIGHT),
+  )
+  await app.close()
+  const role = await startRole('api', settings)
+  await run(`${role.url}/api/v1`, [quiet, hostile], folder)
+  await role.stop()
 } finally {
   await rm(folder, { recursive: true, force: true })
-  await fixture.close()
+  await postgres.close()
 }

@@ -1,89 +1,106 @@
 /**
- * Measures a sync of the routes list on PostgreSQL with durable settings, in one run and on the same bytes. Compares it
- * with the floor (download and hash if nothing has changed, else download, read and stage) and with three common
- * alternatives: one upsert per row (extrapolated from a part), upserts in batches, and a full rewrite. Prints medians of
- * the rounds (the alternatives run in the first round alone), the rows that each churn wrote, what a thousand resellers
- * that chose routes add to a list, and the peak memory.
+ * Measures a sync of the routes list on PostgreSQL with durable settings, in one run and on the same bytes. The floor is
+ * download and hash if nothing has changed, else download, read and stage. The rival upserts the rows in batches and keeps no
+ * history. Prints medians of the rounds, the rows that each sync wrote, and the peak memory.
  *
  *   npm run bench:sync -- [routes] [rounds]
  */
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import http from 'node:http'
-import type { AddressInfo } from 'node:net'
-import os from 'node:os'
-import path from 'node:path'
+import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { acquireEmbeddedPostgres } from '../src/embedded/postgres.ts'
-import { findPlace } from '../src/embedded/postgres-place.ts'
-import { type Db, openDatabase, sql } from '../src/platform/db/database.ts'
-import { migrate } from '../src/platform/db/migrate.ts'
+import { migrateApp } from '../src/app/app.ts'
+import { type Db, sql, type Tx } from '../src/platform/db/database.ts'
 import { selectOne } from '../src/platform/db/transaction.ts'
-import { FARES_PROVIDER } from '../src/upstream/fares/fares-provider.ts'
-import { createUpstreamClient, type UpstreamClient } from '../src/upstream/upstream-client.ts'
-import { log, syncOnce } from './sync-ours.ts'
+import { stageSnapshot } from '../src/routes/list.ts'
+import { readRouteList } from '../src/upstream/lists/read-route-list.ts'
+import type { Route } from '../src/upstream/route-list.ts'
+import { fetchList } from '../test/support/fetch-list.ts'
+import { startListServer } from '../test/support/list-server.ts'
 import {
-  batchedUpsertMs,
-  createNaiveTable,
-  downloadMs,
-  fullRewriteMs,
-  ROW_BY_ROW,
-  rowByRowMs,
-  stagingMs,
-} from './sync-rivals.ts'
+  FAREWATCH,
+  median,
+  numbers,
+  openBenchApp,
+  peakMegabytes,
+  printHead,
+  printRow,
+  settingsFor,
+  startPostgres,
+  syncOnce,
+  timeMs,
+} from './harness.ts'
 
-const ROUTES = Number(process.argv[2] ?? 40_000)
-const ROUNDS = Number(process.argv[3] ?? 5)
+const [ROUTES, ROUNDS] = numbers(40_000, 5)
 const PLACES = 4_000
-const CHURN = [0, 0.01, 0.2]
+const BATCH = 10_000
+const RESELLERS = 1_000
 
 /** A list in which each `generation` moves a share of the routes to other destinations. */
-function listOf(generation: number, churn: number): string {
-  const moved = Math.floor(ROUTES * churn)
-  const place = (i: number) => ({
-    id: String(i),
-    iata: `X${i}`,
-    city: `City ${i}`,
-    country: `Country ${i % 90}`,
-  })
-  const routes = Array.from({ length: ROUTES }, (_, i) => {
-    const pair = i < moved ? i + generation * ROUTES : i
-    return {
-      departure: place(pair % PLACES),
-      destination: place(PLACES + (Math.floor(pair / PLACES) % 100_000)),
-    }
-  })
-  return JSON.stringify(routes)
-}
-
-interface ListServer {
-  body: string
-  readonly url: string
-  close(): void
-}
-
-async function serveLists(): Promise<ListServer> {
-  const server = http.createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(served.body)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const served = {
-    body: '[]',
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => void server.close(),
+function listOf(generation: number, churn: number): Route[] {
+  const place = (i: number) => {
+    return { id: `${i}`, iata: `X${i}`, city: `City ${i}`, country: `Country ${i % 90}` }
   }
-  return served
+  return Array.from({ length: ROUTES }, (_, i) => {
+    const pair = i < ROUTES * churn ? i + generation * ROUTES : i
+    const destination = PLACES + (Math.floor(pair / PLACES) % 100_000)
+    return { departure: place(pair % PLACES), destination: place(destination) }
+  })
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
+const { signal } = new AbortController()
+const postgres = await startPostgres()
+const server = await startListServer()
+const settings = settingsFor(postgres, { UPSTREAM_BASE_URL: server.url })
+const app = openBenchApp(settings)
+const { db } = app.database
+
+const download = () => fetchList(app.upstream, 'routes', { signal })
+
+async function hashList(): Promise<void> {
+  const hash = createHash('sha256')
+  for (const chunk of (await download()).chunks) hash.update(chunk)
+  hash.digest()
 }
 
-/** Rows inserted, updated or deleted in our tables; without temporary tables. */
-async function rowsWritten(db: Db): Promise<number> {
+async function stageList(): Promise<void> {
+  const tx = await db.startTransaction().execute()
+  await stageSnapshot(tx, (text) => text, readRouteList(await download()))
+  await tx.rollback().execute()
+}
+
+const ours = () => syncOnce(app, 'routes')
+
+/** The listed routes and when they were last listed: no history, no guard. */
+async function batchedUpsert(): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    await sql`set local statement_timeout = 0`.execute(tx)
+    let waiting: Route[] = []
+    for await (const { routes } of readRouteList(await download())) {
+      waiting.push(...routes)
+      if (waiting.length < BATCH) continue
+      await upsert(tx, waiting)
+      waiting = []
+    }
+    await upsert(tx, waiting)
+    await sql`delete from naive_route where seen_at < now()`.execute(tx)
+  })
+}
+
+async function upsert(tx: Tx, routes: readonly Route[]): Promise<void> {
+  const column = (of: (route: Route) => string) => sql`${routes.map(of)}::text[]`
+  const place = (side: 'departure' | 'destination') =>
+    (['id', 'iata', 'city', 'country'] as const).map((name) => column((route) => route[side][name]))
+  await sql`
+    insert into naive_route
+    select *, now() from unnest(${sql.join([...place('departure'), ...place('destination')])})
+        on conflict (departure_id, destination_id) do update
+       set departure_iata = excluded.departure_iata, departure_city = excluded.departure_city,
+           departure_country = excluded.departure_country, destination_iata = excluded.destination_iata,
+           destination_city = excluded.destination_city, destination_country = excluded.destination_country,
+           seen_at = excluded.seen_at
+  `.execute(tx)
+}
+
+async function rowsWritten(): Promise<number> {
   // An idle session reports its counts after ten seconds.
   await delay(11_000)
   const { rows } = await selectOne(
@@ -96,71 +113,29 @@ async function rowsWritten(db: Db): Promise<number> {
   return rows
 }
 
-interface Step {
-  readonly churn: number
-  readonly ours: readonly number[]
-  readonly floor: readonly number[]
-  readonly rivals: Readonly<Record<string, number>>
-  /** Rows written by one sync. */
-  readonly written: number
+let generation = 0
+const serve = (churn: number) => {
+  generation += 1
+  server.serve({ routes: listOf(churn === 0 ? 0 : generation, churn) })
 }
 
-async function measure(db: Db, upstream: UpstreamClient, server: ListServer): Promise<Step[]> {
-  const steps: Step[] = []
-  let generation = 0
-  let before = await rowsWritten(db)
-  for (const churn of CHURN) {
-    const ours: number[] = []
-    const floor: number[] = []
-    let rivals: Step['rivals'] = {}
-    for (let round = 0; round < ROUNDS; round += 1) {
-      generation += 1
-      server.body = listOf(churn === 0 ? 0 : generation, churn)
-      floor.push(churn === 0 ? await downloadMs(upstream) : await stagingMs(db, upstream))
-      ours.push((await syncOnce(db, upstream)).ms)
-      if (round > 0) continue
-      rivals = {
-        'an upsert a row': await rowByRowMs(db, upstream),
-        'a batched upsert': await batchedUpsertMs(db, upstream),
-        'a full rewrite': await fullRewriteMs(db, upstream),
-      }
-    }
-    const after = await rowsWritten(db)
-    steps.push({ churn, ours, floor, rivals, written: (after - before) / ROUNDS })
-    before = after
+async function measure(name: string, churn: number): Promise<void> {
+  const before = await rowsWritten()
+  const times: Record<'floor' | 'ours' | 'upsert', number[]> = { floor: [], ours: [], upsert: [] }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    serve(churn)
+    times.floor.push(await timeMs(churn === 0 ? hashList : stageList))
+    times.ours.push(await timeMs(ours))
+    times.upsert.push(await timeMs(batchedUpsert))
   }
-  return steps
+  const written = ((await rowsWritten()) - before) / ROUNDS
+  const [floor, own, upserted] = [times.floor, times.ours, times.upsert].map(median)
+  if (floor === undefined || own === undefined || upserted === undefined) return
+  printRow([name, floor, own, own / floor, upserted, upserted / own, written])
 }
-
-function print(steps: readonly Step[]): void {
-  const line = (cells: readonly string[]) => console.log(cells.map((c) => c.padStart(18)).join(''))
-  const rivals = Object.keys(steps[0]?.rivals ?? {})
-  console.log(`\nms; "an upsert a row" wrote ${ROW_BY_ROW} rows, the rest is extrapolated`)
-  line(['churn', 'floor', 'ours', 'ours / floor', ...rivals, 'rows written'])
-  for (const { churn, ours, floor, rivals: theirs, written } of steps) {
-    const [our, least] = [median(ours), median(floor)]
-    const shown = rivals.map(
-      (name) => `${theirs[name]?.toFixed(0)} (${((theirs[name] ?? 0) / our).toFixed(1)})`,
-    )
-    const ratio = (our / least).toFixed(2)
-    line([
-      `${churn * 100} %`,
-      least.toFixed(0),
-      our.toFixed(0),
-      ratio,
-      ...shown,
-      written.toFixed(0),
-    ])
-  }
-  console.log('in brackets: how many times ours')
-}
-
-const RESELLERS = 1_000
-/** Each list adds so many routes and removes as many, of the list before the last. */
-const MOVED = 1_000
 
 /** Resellers that chose a country, ten places or twenty pairs each. */
-async function addResellers(db: Db): Promise<void> {
+async function addResellers(to: Db): Promise<void> {
   await sql`
     insert into reseller (name, routes)
     select 'R' || i, case i % 3
@@ -169,78 +144,36 @@ async function addResellers(db: Db): Promise<void> {
              else jsonb_build_object('pairs', (select jsonb_agg(jsonb_build_object('departure', 'X' || (i + n), 'destination', 'X' || (${PLACES} + n)))
                                                  from generate_series(0, 19) n)) end
       from generate_series(1, ${RESELLERS}) i
-  `.execute(db)
+  `.execute(to)
 }
 
-async function measureResellers(db: Db, upstream: UpstreamClient, server: ListServer) {
-  const churn = MOVED / ROUTES
-  let generation = 500
-  const rounds = async () => {
-    const took: number[] = []
-    for (let round = -2; round < ROUNDS; round += 1) {
-      generation += 1
-      server.body = listOf(generation, churn)
-      const { ms } = await syncOnce(db, upstream)
-      if (round >= 0) took.push(ms)
-    }
-    return median(took)
-  }
-  const alone = await rounds()
-  await addResellers(db)
-  const chosen = await rounds()
-  const { records } = await selectOne(
-    sql<{
-      records: number
-    }>`select coalesce(sum(last_seq), 0)::bigint / ${ROUNDS + 2} as records from reseller`,
-    db,
-  )
-  console.log(
-    `\n${2 * MOVED} changes: ${alone.toFixed(0)} ms; with ${RESELLERS} resellers that chose routes ${chosen.toFixed(0)} ms ` +
-      `(${(chosen / alone).toFixed(2)} times), ${records} records`,
-  )
-}
-
-async function measureMemory(databaseUrl: string, server: ListServer): Promise<void> {
-  server.body = listOf(1_000, 0.01)
-  const child = fork(path.join(import.meta.dirname, 'sync-once.ts'), [databaseUrl, server.url])
-  const [{ grownBytes, status }] = (await once(child, 'message')) as [
-    { grownBytes: number; status: string },
-  ]
-  await once(child, 'exit')
-  const times = (grownBytes / server.body.length).toFixed(1)
-  console.log(`\none sync (${status}) in its own process took ${times} times the body in memory`)
-}
-
-const load = () => os.loadavg()[0]?.toFixed(1)
-const home = await mkdtemp(path.join(os.tmpdir(), 'farewatch-bench-'))
-const postgres = await acquireEmbeddedPostgres({ home, log })
-const database = openDatabase({ url: postgres.url, applicationName: 'bench', log })
-const server = await serveLists()
-const upstream = createUpstreamClient({
-  provider: FARES_PROVIDER,
-  baseUrl: server.url,
-  scrub: (text) => text,
-  log,
-})
 try {
-  await migrate(database.db)
-  await createNaiveTable(database.db)
-  server.body = listOf(0, 0)
-  const first = await syncOnce(database.db, upstream)
-  const megabytes = (server.body.length / 1e6).toFixed(1)
-  console.log(
-    `load ${load()}; ${ROUTES} routes, ${megabytes} MB; baseline ${first.ms.toFixed(0)} ms`,
+  await migrateApp(app)
+  await sql`
+    create table naive_route (
+      departure_id text not null, departure_iata text, departure_city text, departure_country text,
+      destination_id text not null, destination_iata text, destination_city text, destination_country text,
+      seen_at timestamptz not null, primary key (departure_id, destination_id))
+  `.execute(db)
+  serve(0)
+  await ours()
+  const columns = ['floor', 'ours', 'of floor', 'batched upsert', 'of ours', 'rows written']
+  printHead(`${ROUTES} routes, milliseconds`, ['churn', ...columns])
+  for (const percent of [0, 1, 20]) await measure(`${percent} %`, percent / 100)
+  await addResellers(db)
+  await measure(`1 %, ${RESELLERS} resellers`, 0.01)
+  const megabytes = JSON.stringify(listOf(0, 0)).length / 1e6
+  serve(0.01)
+  const env = { PATH: process.env.PATH, ...settings }
+  const [least, most] = await Promise.all(
+    [['--version'], ['sync', 'routes']].map((args) => peakMegabytes([FAREWATCH, ...args], env)),
   )
-  print(await measure(database.db, upstream, server))
-  await measureResellers(database.db, upstream, server)
-  await measureMemory(postgres.url, server)
-  console.log(`load ${load()}`)
+  const times = ((most ?? 0) - (least ?? 0)) / megabytes
+  console.log(
+    `\na list of ${megabytes.toFixed(0)} MB took ${times.toFixed(1)} times its bytes of memory`,
+  )
 } finally {
-  await upstream.close()
-  server.close()
-  await database.close()
-  const { directory } = await findPlace(home)
-  await postgres.release()
-  await rm(directory, { recursive: true, force: true })
-  await rm(home, { recursive: true, force: true })
+  await app.close()
+  await server.close()
+  await postgres.close()
 }

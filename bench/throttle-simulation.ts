@@ -1,28 +1,17 @@
-import {
-  isPaused,
-  LOWER_TO,
-  shareAt,
-  type Throttle,
-  throttled,
-} from '../src/upstream/budget/throttle.ts'
+/** Calls of an upstream with a quota that we do not know, without a clock, for test/upstream/throttle-simulation.test.ts. */
+import { isPaused, shareAt, type Throttle, throttled } from '../src/upstream/budget/throttle.ts'
 
 /** The answer of a simulated upstream to a call: accepted, or refused with or without a Retry-After. */
-export type SimulatedAnswer = 'ok' | { readonly retryAfterMs: number | undefined }
+type SimulatedAnswer = 'ok' | { readonly retryAfterMs: number | undefined }
 /** Answers the call that is made at an instant. Calls come in order of time. */
-export type SimulatedUpstream = (nowMs: number) => SimulatedAnswer
+type SimulatedUpstream = (nowMs: number) => SimulatedAnswer
 
 /** The calls of one second. */
-export interface SimulatedSecond {
+interface SimulatedSecond {
   accepted: number
   refused: number
   /** The part of the budget that may be used at its end. 0 during a pause. */
   share: number
-}
-
-/** How the usable part of the budget falls with a 429 and grows back. */
-export interface ThrottleRule {
-  share(throttle: Throttle, nowMs: number): number
-  lowered(throttle: Throttle, refusal: Refusal, nowMs: number): Throttle
 }
 
 interface Refusal {
@@ -30,45 +19,20 @@ interface Refusal {
   readonly retryAfterMs: number | undefined
 }
 
-/** The rule of the product. */
-export const CUBIC: ThrottleRule = {
-  share: shareAt,
-  lowered: (throttle, refusal, nowMs) =>
-    throttled(throttle, { ...refusal, lowersBudget: true }, nowMs),
-}
-
-function additiveShare({ share, recoversFromMs }: Throttle, nowMs: number): number {
-  return Math.min(1, share + Math.max(0, nowMs - recoversFromMs) / 100_000)
-}
-
-/** The plain rule: 0.7 of the rate after a 429, then one hundredth of the budget for each second. Its pauses are the same. */
-export const ADDITIVE: ThrottleRule = {
-  share: additiveShare,
-  lowered(throttle, refusal, nowMs) {
-    const share = additiveShare(throttle, nowMs)
-    const lowers = !isPaused(throttle, nowMs) && refusal.madeAtMs >= throttle.recoversFromMs
-    const paused = throttled(throttle, { ...refusal, lowersBudget: false }, nowMs)
-    return { ...paused, share: lowers ? Math.max(MIN_SHARE, share * LOWER_TO) : share }
-  },
-}
-
-const MIN_SHARE = 0.01
 const LATENCY_MS = 200
 const UNTOUCHED: Throttle = { pausedUntilMs: 0, pausesInRow: 0, share: 1, recoversFromMs: 0 }
 /** Instants begin here, because an instant of 0 stands for "never". */
 const BEGIN_MS = 1_000_000
 
-export interface SimulatedRun {
+interface SimulatedRun {
   readonly requestsPerSecond: number
   readonly seconds: number
-  /** Default: the rule of the product. */
-  readonly rule?: ThrottleRule
 }
 
 /** Calls an upstream as often as the throttle permits, and returns the calls of each second. */
 export function simulate(
   upstream: SimulatedUpstream,
-  { requestsPerSecond, seconds, rule = CUBIC }: SimulatedRun,
+  { requestsPerSecond, seconds }: SimulatedRun,
 ): SimulatedSecond[] {
   const result = Array.from({ length: seconds }, () => ({ accepted: 0, refused: 0, share: 0 }))
   const refusals: Refusal[] = []
@@ -79,10 +43,10 @@ export function simulate(
     if (second === undefined) return result
     const due = refusals[0]
     if (due !== undefined && due.madeAtMs + LATENCY_MS <= nowMs) {
-      throttle = rule.lowered(throttle, due, nowMs)
+      throttle = throttled(throttle, { ...due, lowersBudget: true }, nowMs)
       refusals.shift()
     }
-    second.share = isPaused(throttle, nowMs) ? 0 : rule.share(throttle, nowMs)
+    second.share = isPaused(throttle, nowMs) ? 0 : shareAt(throttle, nowMs)
     for (slotMs = Math.max(slotMs, nowMs); second.share > 0 && slotMs < nowMs + 1; ) {
       const answer = upstream(elapsedMs)
       if (answer === 'ok') second.accepted += 1

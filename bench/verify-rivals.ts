@@ -1,54 +1,22 @@
-/** What bench/verify.ts compares with: a loop that only makes calls, and the obvious way to record. */
+/** What bench/verify.ts compares with: the obvious way to record. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { Pool } from 'undici'
 import { type App, openQueue } from '../src/app/app.ts'
 import { decide } from '../src/fares/decide.ts'
 import { stateOfRow, storedState } from '../src/fares/state.ts'
 import { sql, type Tx } from '../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../src/platform/db/transaction.ts'
 import type { QueueSystem } from '../src/platform/queue/queue-system.ts'
-import { FARES_PROVIDER } from '../src/upstream/fares/fares-provider.ts'
-import { type Question, questionWith } from '../src/upstream/question.ts'
+import { questionWith } from '../src/upstream/question.ts'
 
-const BARE_CALLS = 64
 const NAIVE_QUEUE = 'naive'
 const NAIVE_JOBS = 50
-
-export function questionOf(flightId: string): Question {
-  return questionWith({ flightId })
-}
-
-/** Makes the same calls as fast as undici can and reads the bodies. Returns the number of calls. */
-export async function bareLoop(url: string, fares: number, seconds: number): Promise<number> {
-  const pool = new Pool(url, { connections: BARE_CALLS, pipelining: 1, allowH2: false })
-  const end = performance.now() + seconds * 1_000
-  let calls = 0
-  const loop = async () => {
-    while (performance.now() < end) {
-      const question = questionOf(String(1_000_000 + (calls % fares)))
-      const { path } = FARES_PROVIDER.verifyRequest(question)
-      calls += 1
-      const { statusCode, body } = await pool.request({ method: 'GET', path })
-      await body.text()
-      // Refusals are fast. Only answers may be compared.
-      if (statusCode !== 200) throw new Error(`the upstream answered ${statusCode}`)
-    }
-  }
-  await Promise.all(Array.from({ length: BARE_CALLS }, loop))
-  await pool.close()
-  return calls
-}
 
 /**
  * Uses one job a fare, one transaction a job, one statement a row, and one row a check, with the same queue, client,
  * decision and database. It keeps no budget and no schedule, which is an advantage.
- * Returns the number of checks recorded in the time, after a warm-up of one second.
+ * Returns the number of checks that were recorded during `measure`, after a warm-up of one second.
  */
-export async function jobPerFare(
-  app: App,
-  seconds: number,
-  measure: (during: () => Promise<void>) => Promise<void>,
-): Promise<number> {
+export async function jobPerFare(app: App, measure: () => Promise<void>): Promise<number> {
   const { db } = app.database
   await sql`
     create table if not exists naive_check (
@@ -73,7 +41,7 @@ export async function jobPerFare(
     const count = async () =>
       (await selectOne(sql<{ n: number }>`select count(*) as n from naive_check`, db)).n
     const before = await count()
-    await measure(async () => delay(seconds * 1_000))
+    await measure()
     return (await count()) - before
   } finally {
     ending.abort()
@@ -109,7 +77,7 @@ async function checkOne({ database, upstream, verifyDeps }: App, fareId: number)
   )
   const askedAt = new Date()
   const signal = new AbortController().signal
-  const observation = await upstream.verifyFares(questionOf(flightId), { signal })
+  const observation = await upstream.verifyFares(questionWith({ flightId }), { signal })
   await inTransaction(db, async (tx) => {
     const { state } = await selectOne(
       sql<{

@@ -31,13 +31,11 @@ export interface Policy {
 /** The policies that the benchmark compares, by name. Each call makes one that has learned nothing. */
 export const CONTENDERS = {
   'round robin': fixed(() => 1),
-  '√ of the weight': fixed(({ weight }) => Math.sqrt(weight)),
   // Knows the true rates, except what changes with time.
   '√ oracle': fixed(({ weight, truth }, state) =>
     Math.max(1e-6, Math.sqrt(weight * truth[state].value * truth[state].changesPerDay)),
   ),
-  'ours without neighbours': (requestsPerSecond: number) => learning(requestsPerSecond, 0),
-  ours: (requestsPerSecond: number) => learning(requestsPerSecond),
+  ours: learning,
 } as const satisfies Readonly<Record<string, (requestsPerSecond: number) => Policy>>
 
 export type Contender = keyof typeof CONTENDERS
@@ -73,10 +71,10 @@ const LEAST_OF_MEAN = 0.2
 const [NEIGHBOURS, UNCHECKED_SECONDS] = [4, 900]
 
 /** The policy of production. */
-function learning(requestsPerSecond: number, neighbours = NEIGHBOURS): Policy {
+function learning(requestsPerSecond: number): Policy {
   const turns = openTurns(requestsPerSecond)
   const memories = new Map<number, FareMemory>()
-  const routes = new Map<string | null, Set<number>>()
+  const routes = new Map<string, Set<number>>()
   /** The fares that came forward, until their next checks. */
   const moved = new Set<number>()
   let all = NOTHING_KNOWN
@@ -90,7 +88,7 @@ function learning(requestsPerSecond: number, neighbours = NEIGHBOURS): Policy {
       const gain = turns.mayGain(id) * seconds
       return gain > 0 && seconds > UNCHECKED_SECONDS && !moved.has(id) ? [{ id, gain }] : []
     })
-    for (const { id } of found.sort((a, b) => b.gain - a.gain).slice(0, neighbours)) {
+    for (const { id } of found.sort((a, b) => b.gain - a.gain).slice(0, NEIGHBOURS)) {
       moved.add(id)
       turns.bringForward(id)
     }
@@ -114,7 +112,7 @@ function learning(requestsPerSecond: number, neighbours = NEIGHBOURS): Policy {
       turns.place(id, { now, scoreOf: scoreBy(before, memory, now) })
       all = sumLessons([before, lesson])
       learnedAt = now
-      if (observation.changed && route !== null) bringNeighbours(route, now)
+      if (observation.changed) bringNeighbours(route, now)
     },
   }
 }

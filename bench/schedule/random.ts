@@ -56,13 +56,6 @@ function gammaOf(shape: number, random: Pick<Random, 'uniform' | 'normal'>): num
   }
 }
 
-/** 1/1, 1/2, … 1/n in a random order, times `n` by their sum: the mean is 1. */
-export function shuffledZipf(n: number, random: Random): number[] {
-  const values = Array.from({ length: n }, (_, i) => 1 / (i + 1))
-  const sum = values.reduce((a, b) => a + b, 0)
-  return shuffled(values, random).map((value) => (value * n) / sum)
-}
-
 export function shuffled<T>(values: readonly T[], random: Random): T[] {
   return values
     .map((value) => ({ value, key: random.uniform() }))

@@ -2,12 +2,12 @@ import { createRandom } from './random.ts'
 import { Turns, type Urgent, type Want } from './turns.ts'
 
 /** A fare of several resellers. The score of each is the root of its weight. */
-export interface SharedFare {
+interface SharedFare {
   readonly id: number
   readonly wants: readonly Want[]
 }
 
-export interface SharedWorld {
+interface SharedWorld {
   readonly requestsPerSecond: number
   readonly shares: readonly number[]
   readonly fares: readonly SharedFare[]
@@ -15,10 +15,9 @@ export interface SharedWorld {
   readonly urgentEvery: number
 }
 
-export interface Intervals {
+interface Intervals {
   readonly count: number
   readonly mean: number
-  readonly longest: number
 }
 
 const [CONFIRM_SECONDS, RETRY_SECONDS] = [20, 30]
@@ -28,7 +27,7 @@ const LEAST_COUNT = 30
 const scoreOf = (weight: number) => Math.sqrt(weight)
 
 /** The intervals of the fares while each is checked so many times on average. */
-export function runShared(world: SharedWorld, rounds: number): (id: number) => Intervals {
+function runShared(world: SharedWorld, rounds: number): (id: number) => Intervals {
   const { requestsPerSecond, shares, fares, urgentEvery } = world
   const turns = new Turns({ requestsPerSecond, shares, minSeconds: 1 })
   for (const { id, wants } of fares) turns.add(id, wants, { now: 0, scoreOf, isUrgent: true })
@@ -53,8 +52,7 @@ function urgentAfter(place: number, now: number): Urgent | null {
 
 function intervalsOf(times: readonly number[]): Intervals {
   const gaps = times.slice(1).map((at, i) => at - (times[i] ?? 0))
-  const sum = gaps.reduce((a, b) => a + b, 0)
-  return { count: gaps.length, mean: sum / gaps.length, longest: Math.max(0, ...gaps) }
+  return { count: gaps.length, mean: gaps.reduce((a, b) => a + b, 0) / gaps.length }
 }
 
 /** The mean interval of each fare, by that which each of its resellers alone with its share would give it. */
@@ -108,27 +106,4 @@ export function randomWorld(seed: number): SharedWorld {
     return { id, wants }
   })
   return { requestsPerSecond, shares, fares, urgentEvery: 10 }
-}
-
-/**
- * The mean intervals of 50 fares of A that B shares, and of 500 more of B, of two resellers with equal shares of 6 checks a
- * second. Alone, those of A are checked every 16.7 s, and those of B every 183.3 s.
- */
-export function sharedIntervals(): { readonly shared: number; readonly others: number } {
-  const both = [0, 1].map((reseller): Want => {
-    return { reseller, weight: 1, minSeconds: 0, maxSeconds: null }
-  })
-  const fares = Array.from({ length: 550 }, (_, id) => {
-    return { id, wants: id < 50 ? both : both.slice(1) }
-  })
-  const world = {
-    requestsPerSecond: 6,
-    shares: [1, 1],
-    fares,
-    urgentEvery: Number.POSITIVE_INFINITY,
-  }
-  const intervals = runShared(world, 40)
-  const mean = (some: readonly SharedFare[]) =>
-    some.reduce((sum, { id }) => sum + intervals(id).mean, 0) / some.length
-  return { shared: mean(fares.slice(0, 50)), others: mean(fares.slice(50)) }
 }

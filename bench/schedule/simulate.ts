@@ -7,10 +7,6 @@ export interface Outcome {
   readonly weighted: number
   /** The mean delay, every change counted once. */
   readonly unweighted: number
-  /** The same for the fares of each priority. */
-  readonly byPriority: ReadonlyMap<number, number>
-  /** The longest time between two checks of a fare. */
-  readonly longest: number
 }
 
 /** A watched fare of the world, as far as its checks have seen it. */
@@ -19,7 +15,6 @@ interface Watched {
   /** Its first true change that no check has seen. */
   next: number
   isOpen: boolean
-  checkedAt: number
 }
 
 interface Mean {
@@ -31,9 +26,7 @@ interface Mean {
 class Score {
   readonly #weighted: Mean = { sum: 0, count: 0 }
   readonly #plain: Mean = { sum: 0, count: 0 }
-  readonly #priorities = new Map<number, Mean>()
   readonly #from: number
-  #longest = 0
 
   constructor({ countedFrom }: World) {
     this.#from = countedFrom
@@ -58,28 +51,14 @@ class Score {
   }
 
   #count(fare: WorldFare, kind: number, delay: number): void {
-    const { weight, priority } = fare
-    const worth = weight * (VALUES[kind] ?? 1)
+    const worth = fare.weight * (VALUES[kind] ?? 1)
     add(this.#weighted, worth * delay, worth)
     add(this.#plain, delay, 1)
-    const mean = this.#priorities.get(priority) ?? { sum: 0, count: 0 }
-    this.#priorities.set(priority, mean)
-    add(mean, delay, 1)
-  }
-
-  check(watched: Watched, now: number): void {
-    if (now > this.#from) this.#longest = Math.max(this.#longest, now - watched.checkedAt)
-    watched.checkedAt = now
   }
 
   outcome(): Outcome {
     const mean = ({ sum, count }: Mean) => sum / count
-    return {
-      weighted: mean(this.#weighted),
-      unweighted: mean(this.#plain),
-      byPriority: new Map([...this.#priorities].map(([priority, sums]) => [priority, mean(sums)])),
-      longest: this.#longest,
-    }
+    return { weighted: mean(this.#weighted), unweighted: mean(this.#plain) }
   }
 }
 
@@ -89,49 +68,43 @@ function add(mean: Mean, sum: number, count: number): void {
 }
 
 /** Drives a policy through a world, one check at each slot of the budget. */
-export function simulate(
-  world: World,
-  policy: Policy,
-  onCheck?: (fare: WorldFare, now: number, changed: boolean) => void,
-): Outcome {
+export function simulate(world: World, policy: Policy): Outcome {
   const score = new Score(world)
   const active = new Map<number, Watched>()
   const arrivals = world.fares.toSorted((a, b) => a.addedAt - b.addedAt)
-  const departures = world.fares.toSorted((a, b) => endOf(a) - endOf(b))
+  const departures = world.fares.toSorted((a, b) => a.departsAt - b.departsAt)
   let [arrived, departed] = [0, 0]
 
   const slots = Math.floor(world.endsAt * world.requestsPerSecond)
   for (let slot = 0; slot < slots; slot += 1) {
     const now = slot / world.requestsPerSecond
-    for (let fare = departures[departed]; fare && endOf(fare) <= now; fare = departures[departed]) {
+    for (
+      let fare = departures[departed];
+      fare && fare.departsAt <= now;
+      fare = departures[departed]
+    ) {
       departed += 1
       const watched = active.get(fare.id)
       if (watched === undefined) continue
-      score.see(watched, endOf(fare))
+      score.see(watched, fare.departsAt)
       active.delete(fare.id)
       policy.remove(fare)
     }
     for (let fare = arrivals[arrived]; fare && fare.addedAt <= now; fare = arrivals[arrived]) {
       arrived += 1
-      if (endOf(fare) <= now) continue
-      active.set(fare.id, { fare, next: 0, isOpen: true, checkedAt: fare.addedAt })
+      if (fare.departsAt <= now) continue
+      active.set(fare.id, { fare, next: 0, isOpen: true })
       policy.add(fare, now)
     }
     const id = policy.claim(now)
     const watched = id === undefined ? undefined : active.get(id)
     if (watched === undefined) continue
-    score.check(watched, now)
     const seen = score.see(watched, now)
     policy.report(watched.fare, now, {
       state: watched.isOpen ? 'available' : 'unavailable',
       ...seen,
     })
-    onCheck?.(watched.fare, now, seen.changed)
   }
   for (const watched of active.values()) score.see(watched, world.endsAt)
   return score.outcome()
-}
-
-function endOf({ departsAt }: WorldFare): number {
-  return departsAt ?? Number.POSITIVE_INFINITY
 }

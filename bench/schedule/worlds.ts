@@ -1,32 +1,28 @@
-import { createHash } from 'node:crypto'
 import type { RatedState } from '../../src/platform/base/kinds.ts'
-import { createRandom, type Random, shuffled, shuffledZipf } from './random.ts'
+import { createRandom, type Random, shuffled } from './random.ts'
 
-export const DAY = 86_400
+const DAY = 86_400
 const HOUR = 3_600
 
 /** The kinds of true changes, as the index of their value. */
-export const PRICE = 0
+const PRICE = 0
 export const SELL_OUT = 1
 export const REOPEN = 2
 export const VALUES = [1, 2, 5] as const
 
 /** What an oracle knows of a fare in one state: changes a day, and their mean value. */
-export interface TrueRate {
+interface TrueRate {
   readonly changesPerDay: number
   readonly value: number
 }
 
 export interface WorldFare {
   readonly id: number
-  readonly route: string | null
+  readonly route: string
   readonly weight: number
-  /** The priority of its watches: 1 where all are equal. */
-  readonly priority: number
   /** When it is first watched, in seconds. */
   readonly addedAt: number
-  /** Null: after the end of the simulation. */
-  readonly departsAt: number | null
+  readonly departsAt: number
   readonly truth: Readonly<Record<RatedState, TrueRate>>
   /** Its true changes, ascending, and the kind of each. */
   readonly times: Float64Array
@@ -34,10 +30,7 @@ export interface WorldFare {
 }
 
 export interface World {
-  readonly name: string
   readonly fares: readonly WorldFare[]
-  /** Fares that are watched at a time. */
-  readonly size: number
   readonly requestsPerSecond: number
   readonly endsAt: number
   /** Changes before this are not counted. */
@@ -46,78 +39,10 @@ export interface World {
 
 export interface WorldArgs {
   readonly seed: number
+  /** Fares that are watched at a time. */
   readonly size: number
   /** Every watch counts the same. */
   readonly equalWeights: boolean
-}
-
-/** Identifies a world: the same seed gives the same one on every machine. */
-export function hashOf({ fares }: World): string {
-  const hash = createHash('sha256')
-  for (const { weight, addedAt, departsAt, times, kinds } of fares) {
-    hash
-      .update(Float64Array.of(weight, addedAt, departsAt ?? -1))
-      .update(times)
-      .update(kinds)
-  }
-  return hash.digest('hex')
-}
-
-const NO_REOPENING: TrueRate = { changesPerDay: 0, value: 0 }
-
-const ROUND_SECONDS = 10_000
-
-/** Prices that change at a constant rate of each fare. Time is in seconds. */
-function steadyWorld(
-  name: string,
-  {
-    size,
-    weights,
-    rates,
-    random,
-  }: { size: number; weights: readonly number[]; rates: readonly number[]; random: Random },
-): World {
-  const endsAt = 300 * ROUND_SECONDS
-  const fares = weights.map((weight, id): WorldFare => {
-    const rate = rates[id] ?? 0
-    const times: number[] = []
-    for (let at = random.exponential(1 / rate); at < endsAt; at += random.exponential(1 / rate))
-      times.push(at)
-    return {
-      id,
-      route: null,
-      weight,
-      priority: 1,
-      addedAt: 0,
-      departsAt: null,
-      truth: { available: { changesPerDay: rate * DAY, value: 1 }, unavailable: NO_REOPENING },
-      times: Float64Array.from(times),
-      kinds: new Uint8Array(times.length).fill(PRICE),
-    }
-  })
-  return {
-    name,
-    fares,
-    size,
-    requestsPerSecond: size / ROUND_SECONDS,
-    endsAt,
-    countedFrom: endsAt / 3,
-  }
-}
-
-/** Rates by a gamma distribution, weights by Zipf's law; 0.3 changes during one check of every fare on average. */
-export function stationary({ seed, size, equalWeights }: WorldArgs): World {
-  const random = createRandom(seed)
-  const weights = equalWeights ? new Array<number>(size).fill(1) : shuffledZipf(size, random)
-  const rates = weights.map(() => (0.3 / ROUND_SECONDS) * random.gamma(0.5))
-  return steadyWorld('stationary', { size, weights, rates, random })
-}
-
-/** Equal weights and rates: there is nothing to gain. */
-export function nullWorld({ seed, size }: WorldArgs): World {
-  const weights = new Array<number>(size).fill(1)
-  const rates = weights.map(() => 0.3 / ROUND_SECONDS)
-  return steadyWorld('null', { size, weights, rates, random: createRandom(seed) })
 }
 
 const FARES_A_ROUTE = 50
@@ -159,7 +84,6 @@ export function fares({ seed, size, equalWeights }: WorldArgs): World {
         id: made.length,
         route: route.name,
         weight,
-        priority,
         addedAt,
         departsAt,
         truth: truthOf(theta, departsAt, life),
@@ -170,7 +94,7 @@ export function fares({ seed, size, equalWeights }: WorldArgs): World {
     }
   }
   const requestsPerSecond = size / (2 * HOUR)
-  return { name: 'fares', fares: made, size, requestsPerSecond, endsAt, countedFrom: 8 * DAY }
+  return { fares: made, requestsPerSecond, endsAt, countedFrom: 8 * DAY }
 }
 
 interface Life {

@@ -2,14 +2,12 @@ import type { Airport } from '../../sandbox/world/airports.ts'
 import { instantOfLocal, zoneOffsetMs } from '../../src/platform/base/local-time.ts'
 import { DAY_MS, type Fare, type Flight, type Passengers, type Phase } from './market.ts'
 
-/** An answer as it arrives: a response, or why there is none. */
-export type Wire =
-  | {
-      readonly status: number
-      readonly headers: Readonly<Record<string, string>>
-      readonly body: string
-    }
-  | { readonly failure: 'timeout' | 'network' }
+/** An answer as it arrives. */
+export interface Wire {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
 
 /** How an answer deviates from what is true of a flight. */
 export interface Twist {
@@ -21,8 +19,6 @@ export interface Twist {
   readonly factor?: number
   /** The total is that of these passengers. */
   readonly totalOf?: Passengers
-  /** It departs so many days later. */
-  readonly days?: number
 }
 
 const MINUTE_MS = 60_000
@@ -72,10 +68,10 @@ function airlineOf({ id, name, code }: Flight['airline']) {
 function segmentsOf(
   { places, airMinutes, airline, number, departsMs }: Flight,
   { minutes, days }: Pick<Phase, 'minutes' | 'days'>,
-  { isUtc = false, days: moreDays = 0 }: Twist,
+  { isUtc = false }: Twist,
 ) {
   const [from] = places as readonly [Airport]
-  const localMs = departsMs + (days + moreDays) * DAY_MS + minutes * MINUTE_MS
+  const localMs = departsMs + days * DAY_MS + minutes * MINUTE_MS
   let atMs = instantOfLocal(from.zone, localMs)
   const local = (place: Airport) => textOf(isUtc ? atMs : atMs + zoneOffsetMs(place.zone, atMs))
   return airMinutes.map((air, i) => {

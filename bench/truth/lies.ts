@@ -18,13 +18,10 @@ export interface Lie {
   /** Whether the answers about a fare are wrong. */
   readonly isAbout: (fare: Fare) => boolean
   readonly answer: (asked: Asked) => Wire
-  /** Whether no answer says anything of the fare. Then what is shown of it should become unknown. */
-  readonly isSilent?: boolean
 }
 
 /** Lies of the same time, about different fares. */
 export interface Lies {
-  readonly name: string
   readonly seconds: number
   readonly lies: readonly Lie[]
 }
@@ -127,25 +124,17 @@ function seatsForMoments(asked: Asked): Wire {
   return second < SEATS_SECONDS ? forSale(asked) : answerAs(asked, asked.phases)
 }
 
-function blankKeys({ fare, phases, atMs }: Asked): Wire {
-  return responseOf(honestBody(fare, phases).replaceAll(/"(\d+)":\{"av/g, '" $1":{"av'), atMs)
-}
-
-const failing = (): Wire => ({ status: 503, headers: { 'content-type': 'text/plain' }, body: '' })
-
-const lie = (
-  name: string,
-  isAbout: Lie['isAbout'],
-  answer: Lie['answer'],
-  more: Pick<Lie, 'isSilent'> = {},
-): Lie => ({ name, isAbout, answer, ...more })
+const lie = (name: string, isAbout: Lie['isAbout'], answer: Lie['answer']): Lie => ({
+  name,
+  isAbout,
+  answer,
+})
 
 const alone = (seconds: number, ...of: Parameters<typeof lie>): Lies => {
-  return { name: of[0], seconds, lies: [lie(...of)] }
+  return { seconds, lies: [lie(...of)] }
 }
 
 const MEMBERS: Lies = {
-  name: 'sold out, with other members',
   seconds: 600,
   lies: [
     lie('sold out, with a message', share(0, 0.01), soldOutWith({ message: 'try again' })),
@@ -155,34 +144,6 @@ const MEMBERS: Lies = {
     lie('sold out, next to partial: true', share(0.04, 0.05), soldOutWith({}, { partial: true })),
   ],
 }
-
-const silent = { isSilent: true }
-const SILENCE: Lies = {
-  name: 'answers that say nothing',
-  seconds: 1_800,
-  lies: [
-    lie(
-      'available without a flight',
-      share(0, 0.02),
-      (asked) => answerWith(asked, () => ({ available: true, flight: null })),
-      silent,
-    ),
-    lie('flights of last year', share(0.02, 0.04), twist({ days: -365 }), silent),
-    lie('keys with a blank', share(0.04, 0.06), blankKeys, silent),
-    lie(
-      'no entry for the return flight',
-      (fare) => isPair(fare) && share(0.06, 0.2)(fare),
-      (asked) =>
-        answerWith(asked, (flight, phase, leg) =>
-          leg === 0 ? entryOf(flight, phase, asked.fare) : undefined,
-        ),
-      silent,
-    ),
-  ],
-}
-
-/** It lasts longer than a hold, and is recorded then as if it were true. */
-export const LASTING = 'all sold out for 30 min'
 
 /** What an upstream reports that is not true, in the order of a run. The longest comes last. */
 export const LIES: readonly Lies[] = [
@@ -205,7 +166,6 @@ export const LIES: readonly Lies[] = [
   alone(300, 'all sold out for 5 min', everybody, soldOut),
   alone(300, 'prices times 100, of a twentieth', TWENTIETH, twist({ factor: 100 })),
   alone(600, 'answers with an Age', everybody, aged),
-  SILENCE,
   alone(300, 'prices that jump, of a twentieth', TWENTIETH, (asked) =>
     twist({ factor: 0.5 + 1.5 * drawAt(asked.fare, asked.atMs) })(asked),
   ),
@@ -216,6 +176,6 @@ export const LIES: readonly Lies[] = [
       : answerAs(asked, asked.phases),
   ),
   alone(300, 'prices times 100, of all', everybody, twist({ factor: 100 })),
-  alone(600, 'half of the fares fail with 503', share(0, 0.5), failing, silent),
-  alone(1_800, LASTING, everybody, soldOut),
+  // It lasts longer than a hold, and is recorded then as if it were true.
+  alone(1_800, 'all sold out for 30 min', everybody, soldOut),
 ]

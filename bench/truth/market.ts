@@ -50,11 +50,9 @@ export interface Market {
   readonly startMs: number
   readonly endMs: number
   readonly fares: readonly Fare[]
-  /** The outbound flights of each airline, the largest airline first. */
-  readonly airlines: readonly (readonly Flight[])[]
 }
 
-export interface MarketArgs {
+interface MarketArgs {
   readonly seed: number
   readonly fares: number
   readonly startMs: number
@@ -77,7 +75,7 @@ const MIXES: readonly (readonly [share: number, Passengers])[] = [
   [0.05, [2, 1]],
 ]
 /** Dates of one flight number in the largest airline. */
-export const DATES = 40
+const DATES = 40
 
 /**
  * A market from a seed: the same on every machine. About one thing changes a fare and day: an available flight is sold
@@ -89,9 +87,8 @@ export function createMarket({ seed, fares: count, startMs, endMs }: MarketArgs)
   const sizes = sizesOf(count, random)
   const make = flightMaker({ random, startMs, endMs })
   const fares: Fare[] = []
-  const airlines = sizes.map((size, i) => {
-    const flights = make.outbound(airlineOf(i, size))
-    for (const flight of flights) {
+  for (const [i, size] of sizes.entries()) {
+    for (const flight of make.outbound(airlineOf(i, size))) {
       const back = random.uniform() < PAIRS ? make.back(flight) : undefined
       const add = (legs: Fare['legs'], passengers: Passengers) =>
         fares.push({ number: fares.length, legs, passengers })
@@ -99,9 +96,8 @@ export function createMarket({ seed, fares: count, startMs, endMs }: MarketArgs)
       add(back === undefined ? [flight] : [flight, back], passengers)
       if (random.uniform() < SHARED) add([flight], passengers[0] === 1 ? [3, 0] : [1, 0])
     }
-    return flights
-  })
-  return { startMs, endMs, fares, airlines }
+  }
+  return { startMs, endMs, fares }
 }
 
 function sizesOf(count: number, random: Random): number[] {
@@ -214,7 +210,7 @@ function next(last: Phase, random: Random): Phase {
   return { ...last, days: last.days === 0 ? 1 : 0 }
 }
 
-export function phaseAt({ phases }: Flight, atMs: number): Phase {
+function phaseAt({ phases }: Flight, atMs: number): Phase {
   return phases.findLast(({ fromMs }) => fromMs <= atMs) ?? (phases[0] as Phase)
 }
 

@@ -1,45 +1,22 @@
 import type { FareView, LegView } from '../../src/fares/state.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import type { LegObservation, Observation } from '../../src/upstream/observation.ts'
+import type { LegObservation } from '../../src/upstream/observation.ts'
 import type { Fare } from './market.ts'
-import { causeOf, lieAbout } from './timeline.ts'
-import type { World } from './upstream.ts'
+import { read } from './product.ts'
+import { causeOf, truthOf, type World } from './timeline.ts'
 
-/** Numbers by two names, such as the records of each cause and kind. */
-export type Counts = Record<string, Record<string, number>>
-
-/** What became of the true changes of one kind. */
-export interface Reported {
-  readonly changes: number
-  /** Those that were recorded within each of `WITHIN_SECONDS`. */
-  readonly within: readonly number[]
-  /** Those that were shown as held before they were recorded. */
-  readonly held: number
-}
-
-export const WITHIN_SECONDS = [60, 120, 600] as const
-const LONGEST_MS = 1_000 * Math.max(...WITHIN_SECONDS)
-
+/** Of the true changes of one kind, how many there are, and within which seconds each was recorded. */
 export interface Score {
-  /** Records that were not true at any instant between the first answer that showed them and their recording. */
-  readonly falseRecords: Counts
-  readonly falseList: readonly string[]
-  /** True changes by kind, and by what was wrong when they happened. */
-  readonly reported: Record<string, Reported>
-  readonly byCause: Record<string, Reported>
-  /** For how many seconds fares were shown as unknown, or their price was, although the upstream reported the truth of them. */
-  readonly hidden: Counts
-  /** For how many seconds a fare was shown as known of which no answer had reported anything for 15 minutes. */
-  readonly silent: Counts
+  /** How many records were not true at any instant between the first answer that showed them and their recording, by cause. */
+  readonly falseRecords: Map<string, number>
+  /** The seconds until each true change was recorded, by kind. */
+  readonly delays: Map<string, number[]>
 }
 
-export function add(counts: Counts, [first, second]: readonly [string, string], by = 1): void {
-  const row = counts[first] ?? {}
-  counts[first] = row
-  row[second] = (row[second] ?? 0) + by
-}
+/** A change that is not recorded within this time counts as not recorded; one that lasts less does not count. */
+const LONGEST_MS = 600_000
 
-export interface StoredRecord {
+interface StoredRecord {
   readonly fareId: number
   readonly kind: string
   readonly after: FareView
@@ -48,9 +25,9 @@ export interface StoredRecord {
 }
 
 /** All records of changes, in their order. */
-export async function readRecords(db: Db): Promise<StoredRecord[]> {
+async function readRecords(db: Db): Promise<StoredRecord[]> {
   const { rows } = await sql<StoredRecord>`
-    select fare_id as "fareId", kind, after,
+    select tracked_fare_id as "fareId", kind, after,
            (extract(epoch from detected_at) * 1000)::float8 as "detectedMs",
            (extract(epoch from recorded_at) * 1000)::float8 as "recordedMs"
       from availability_change
@@ -67,12 +44,12 @@ interface Truth {
   readonly isBookable: boolean
 }
 
-async function truthsOf(world: World, fare: Fare, read: Reader): Promise<Truth[]> {
+async function truthsOf(world: World, fare: Fare): Promise<Truth[]> {
   const phases = fare.legs.flatMap((flight) => flight?.phases ?? [])
   const starts = [...new Set(phases.map(({ fromMs }) => fromMs))].toSorted((a, b) => a - b)
   return Promise.all(
     starts.map(async (fromMs, at) => {
-      const { outbound, return: back } = await read(fare, fromMs)
+      const { outbound, return: back } = await read(fare, truthOf(fare, fromMs))
       const legs = back === null ? [outbound] : [outbound, back]
       const isBookable = legs.every(({ kind }) => kind === 'available')
       return { fromMs, toMs: starts[at + 1] ?? world.endMs, legs, isBookable }
@@ -141,82 +118,24 @@ function amountOf({ legs }: Truth): number {
   )
 }
 
-/** Reads the honest answer about a fare at an instant. */
-type Reader = (fare: Fare, atMs: number) => Promise<Observation>
-
-export interface Scorer {
-  /** Call it each time that `seconds` have passed. */
-  sample(atMs: number, seconds: number): Promise<void>
-  /** Compares all records with the truth. */
-  score(): Promise<Score>
-}
-
-interface ScorerDeps {
-  readonly db: Db
-  readonly world: World
-  /** By the number of the tracked fare. */
-  readonly fares: ReadonlyMap<number, Fare>
-  readonly read: Reader
-}
-
-/** After so long without an answer that reports anything, a fare should not be shown as known. */
-const SILENT_MS = 15 * 60_000
-
-export function createScorer({ db, world, fares, read }: ScorerDeps): Scorer {
-  const { periods, knownMs } = world
-  const hidden: Counts = {}
-  const silent: Counts = {}
-  const heldAt = new Map<Fare, number[]>()
-  return {
-    sample: async (atMs, seconds) => {
-      const now = await readHidden(db)
-      for (const [id, fare] of fares) {
-        const reason = now.get(id)
-        if (reason?.includes('held')) heldAt.set(fare, [...(heldAt.get(fare) ?? []), atMs])
-        const found = lieAbout(periods, fare, atMs)
-        if (found === undefined) {
-          if (reason !== undefined) add(hidden, [causeOf(periods, fare, atMs), reason], seconds)
-        } else if (found.lie.isSilent && atMs - found.sinceMs > SILENT_MS && reason === undefined) {
-          add(silent, [found.lie.name, 'shown'], seconds)
-        }
-      }
-    },
-    score: async () => {
-      const records = Map.groupBy(await readRecords(db), ({ fareId }) => fareId)
-      const score = {
-        falseRecords: {},
-        falseList: [] as string[],
-        reported: {},
-        byCause: {},
-        hidden,
-        silent,
-      }
-      for (const [id, fare] of fares) {
-        const truths = await truthsOf(world, fare, read)
-        const own = (records.get(id) ?? []).filter(({ recordedMs }) => recordedMs >= knownMs)
-        for (const record of own.filter((one) => !isEverTrue(one, truths))) {
-          const cause = causeOf(periods, fare, record.detectedMs)
-          add(score.falseRecords, [cause, record.kind])
-          score.falseList.push(lineOf(record, { fare, world, cause }))
-        }
-        const all = { fare, truths, records: records.get(id) ?? [], heldAt: heldAt.get(fare) ?? [] }
-        countReported(world, all, score)
-      }
-      return score
-    },
+/** Compares all records with the truth. @param fares by the number of the tracked fare */
+export async function scoreOf(
+  db: Db,
+  world: World,
+  fares: ReadonlyMap<number, Fare>,
+): Promise<Score> {
+  const all = Map.groupBy(await readRecords(db), ({ fareId }) => fareId)
+  const score: Score = { falseRecords: new Map(), delays: new Map() }
+  for (const [id, fare] of fares) {
+    const [truths, records] = [await truthsOf(world, fare), all.get(id) ?? []]
+    for (const record of records) {
+      if (record.recordedMs < world.knownMs || isEverTrue(record, truths)) continue
+      const cause = causeOf(world, fare, record.detectedMs)
+      score.falseRecords.set(cause, 1 + (score.falseRecords.get(cause) ?? 0))
+    }
+    addDelays(world, { truths, records }, score)
   }
-}
-
-/** What is shown as unknown now, and why. */
-async function readHidden(db: Db): Promise<Map<number, string>> {
-  const { rows } = await sql<{ id: number; reason: string }>`
-    select fare_id as id,
-           case when state = 'unknown' or stale then coalesce(hidden_reason, case when stale then 'stale' else 'unknown' end)
-                else 'price ' || coalesce(price_reason, 'unknown') end as reason
-      from farewatch.fares_current
-     where state = 'unknown' or stale or (state = 'bookable' and price is null)
-  `.execute(db)
-  return new Map(rows.map(({ id, reason }) => [id, reason]))
+  return score
 }
 
 function isEverTrue(record: StoredRecord, truths: readonly Truth[]): boolean {
@@ -226,19 +145,10 @@ function isEverTrue(record: StoredRecord, truths: readonly Truth[]): boolean {
   )
 }
 
-/** A fare with what was true, recorded and shown of it. */
-interface Life {
-  readonly fare: Fare
-  readonly truths: readonly Truth[]
-  readonly records: readonly StoredRecord[]
-  readonly heldAt: readonly number[]
-}
-
-/** Changes that last too short, or begin too late, for a record in the longest time are left out. */
-function countReported(
-  { knownMs, endMs, periods }: World,
-  { fare, truths, records, heldAt }: Life,
-  into: { reported: Record<string, Reported>; byCause: Record<string, Reported> },
+function addDelays(
+  { knownMs, endMs }: World,
+  { truths, records }: { truths: readonly Truth[]; records: readonly StoredRecord[] },
+  { delays }: Score,
 ): void {
   for (const [at, truth] of truths.entries()) {
     const { fromMs, toMs } = truth
@@ -253,31 +163,7 @@ function countReported(
     const record = records.find(
       (one) => one.recordedMs >= fromMs && one.recordedMs < toMs && reports(one, truth, withPrice),
     )
-    const afterMs = (record?.recordedMs ?? Number.POSITIVE_INFINITY) - fromMs
-    const isHeld = heldAt.some(
-      (heldMs) => heldMs >= fromMs && heldMs <= Math.min(toMs, fromMs + afterMs),
-    )
-    for (const [counts, name] of [
-      [into.reported, kind],
-      [into.byCause, causeOf(periods, fare, fromMs)],
-    ] as const) {
-      const { changes, within, held } = counts[name] ?? { changes: 0, within: [], held: 0 }
-      counts[name] = {
-        changes: changes + 1,
-        within: WITHIN_SECONDS.map(
-          (limit, i) => (within[i] ?? 0) + (afterMs <= 1_000 * limit ? 1 : 0),
-        ),
-        held: held + (isHeld ? 1 : 0),
-      }
-    }
+    const seconds = ((record?.recordedMs ?? Number.POSITIVE_INFINITY) - fromMs) / 1_000
+    delays.set(kind, [...(delays.get(kind) ?? []), seconds])
   }
-}
-
-function lineOf(
-  { kind, after, detectedMs, recordedMs }: StoredRecord,
-  { fare, world, cause }: { fare: Fare; world: World; cause: string },
-): string {
-  const second = (ms: number) => `${Math.round((ms - world.startMs) / 1_000)} s`
-  const shown = `${after.pair} ${after.price?.amount ?? ''} ${after.price?.currency ?? ''}`.trim()
-  return `fare ${fare.number}: ${kind}, ${shown}, since ${second(detectedMs)}, at ${second(recordedMs)} (${cause})`
 }

@@ -8,26 +8,18 @@ import packageJson from '../../package.json' with { type: 'json' }
 const ROOT = path.join(import.meta.dirname, '../..')
 
 /** The arguments with which each benchmark ends soon, and a row of its table. */
-const SMALL: Readonly<Record<string, { args: readonly string[]; prints: RegExp }>> = {
-  'bench:api': { args: ['400', '1', '1'], prints: /^timeline .*of "query of a timeline"/m },
-  'bench:cli': { args: ['1'], prints: /^status \| \d+ \| \d/m },
-  'bench:delivery': { args: ['2', '200'], prints: /^ {2}ratio \d/m },
-  'bench:hostile': { args: ['1', '1'], prints: /^documentation( +\d+\.\d){4} +\d+\.\d\d /m },
-  'bench:overload': { args: ['500', '1'], prints: /^ +3( +\d+){4} +\d/m },
-  'bench:sql': { args: ['0.01', '1'], prints: /^the diff of with-availability +rows +\d+\.\d ms/m },
-  'bench:scale': {
-    args: ['500', '5', '1', '1,2', '100'],
-    prints: /^\| PostgreSQL \| 2 \| 100 \| \d+ \|/m,
-  },
-  'bench:schedule': { args: ['300', '1'], prints: /^fares: ours \/ round robin +0\.\d/m },
-  'bench:streams': { args: ['1', '2'], prints: /^memory of the API process: \d+ MB before/m },
-  'bench:sync': { args: ['2000', '1'], prints: /^ +20 % +\d+ +\d+ /m },
-  'bench:throttle': { args: ['10'], prints: /^\| usable part of the budget \| \d+ % /m },
-  'bench:truth': {
-    args: ['3000', '250', '--before', 'HEAD'],
-    prints: /^\| all that last less than a hold +\| +\d+ \| +\d+ \| +1\.00 \|/m,
-  },
-  'bench:verify': { args: ['200', '1'], prints: /^budget 1000 +\d+ /m },
+const SMALL: Readonly<Record<string, readonly [args: string, prints: RegExp]>> = {
+  'bench:api': ['400 1 1', /^\| timeline \| \S+ \| \S+ \| query of a timeline/m],
+  'bench:cli': ['1', /^\| farewatch status \| \d+ \| \d/m],
+  'bench:delivery': ['2 200', /^\| \S+ \| a worker with a backlog \| \d/m],
+  'bench:hostile': ['1 1', /^\| documentation \|( \d\S+ \|){5}/m],
+  'bench:sql': ['0.01 1', /^\| the diff of with-availability \| +\| \d+\.\d ms/m],
+  'bench:scale': ['500 5 1 1,2 100', /^\| PostgreSQL \| 2 \| 100 \| \d/m],
+  'bench:schedule': ['300 1', /^\| ours \| 0\.\d/m],
+  'bench:streams': ['1 2', /^\| most memory, MB .* \d+ \|$/m],
+  'bench:sync': ['2000 1', /^\| 20 % \| \d/m],
+  'bench:truth': ['3000 250', /^\| all \| \d/m],
+  'bench:verify': ['200 1', /^\| PostgreSQL \| budget 20 \| \d/m],
 }
 
 // One of them starts two workers on each of two queues.
@@ -37,10 +29,10 @@ const SCRIPTS: Readonly<Record<string, string>> = packageJson.scripts
 const BENCHES = Object.keys(SCRIPTS).filter((name) => name.startsWith('bench:'))
 
 it.each(BENCHES)('%s runs to its end at a small size and prints its table', async (name) => {
-  const { args, prints } = SMALL[name] ?? { args: [], prints: /^there is no small size$/ }
+  const [args, prints] = SMALL[name] ?? ['', /^there is no small size$/]
   const [command = '', ...given] = (SCRIPTS[name] ?? '').split(' ')
   expect(command).toBe('node')
-  const child = spawn(process.execPath, [...given, ...args], {
+  const child = spawn(process.execPath, [...given, ...args.split(' ')], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
