@@ -1,13 +1,20 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import { isAllowedAddress, urlFault } from '../../src/delivery/formats/target-policy.ts'
-import { createTransport } from '../../src/delivery/formats/transport.ts'
+import { createTransport, type TransportOptions } from '../../src/delivery/formats/transport.ts'
 import { startDemoReceiver } from '../../src/embedded/demo.ts'
 import { startReceiver, targetOf } from './receiver.ts'
 
 const PUBLIC_ONLY = { allowHttp: true, allowedNetworks: [] }
 const BODY = { headers: {}, body: '{}' }
 const { signal } = new AbortController()
+
+function transportTo(
+  policy: TransportOptions['policy'],
+  resolve: TransportOptions['resolve'] & object,
+) {
+  return createTransport({ policy, resolve, scrub: (text) => text })
+}
 
 const SPECIAL = [
   '127.0.0.1',
@@ -88,13 +95,9 @@ const FORMS = [
 
 it.each(FORMS)('the URL %s is refused before anything is resolved', async (address) => {
   const resolved: string[] = []
-  const transport = createTransport({
-    policy: PUBLIC_ONLY,
-    scrub: (text) => text,
-    resolve: async (hostname) => {
-      resolved.push(hostname)
-      return ['1.1.1.1']
-    },
+  const transport = transportTo(PUBLIC_ONLY, async (hostname) => {
+    resolved.push(hostname)
+    return ['1.1.1.1']
   })
 
   const result = await transport.post(targetOf(address), BODY, signal)
@@ -149,11 +152,7 @@ it('an allowed port of a network opens no other port, and no name that resolves 
   await using own = await startReceiver(answer)
   await using other = await startReceiver(answer)
   const policy = { allowHttp: false, allowedNetworks: [`127.0.0.1/32:${own.port}`] }
-  const transport = createTransport({
-    policy: { ...policy, allowHttp: true },
-    scrub: (text) => text,
-    resolve: async () => ['127.0.0.1'],
-  })
+  const transport = transportTo({ ...policy, allowHttp: true }, async () => ['127.0.0.1'])
   const kindOf = async (url: string) => (await transport.post(targetOf(url), BODY, signal)).kind
 
   expect(urlFault(`http://127.0.0.1:${own.port}/`, policy)).toBeUndefined()
@@ -167,11 +166,7 @@ it('an allowed port of a network opens no other port, and no name that resolves 
 })
 
 it.each(SPECIAL)('a name that resolves to %s is blocked without a connection', async (address) => {
-  const transport = createTransport({
-    policy: PUBLIC_ONLY,
-    scrub: (text) => text,
-    resolve: async () => ['1.1.1.1', address],
-  })
+  const transport = transportTo(PUBLIC_ONLY, async () => ['1.1.1.1', address])
 
   const result = await transport.post(targetOf('http://receiver.example:9/'), BODY, signal)
 
@@ -184,11 +179,10 @@ it('a name is resolved once a connect, and another address of it is blocked at t
     response.writeHead(200, { connection: 'close' }).end(),
   )
   const answers = [['127.0.0.1'], ['127.0.0.2']]
-  const transport = createTransport({
-    policy: { allowHttp: true, allowedNetworks: ['127.0.0.1/32'] },
-    scrub: (text) => text,
-    resolve: async () => answers.shift() ?? [],
-  })
+  const transport = transportTo(
+    { allowHttp: true, allowedNetworks: ['127.0.0.1/32'] },
+    async () => answers.shift() ?? [],
+  )
   const target = targetOf(`http://receiver.example:${receiver.port}/`)
 
   const first = await transport.post(target, BODY, signal)

@@ -33,7 +33,7 @@ async function send(
   answer: Partial<PostResult> = {},
   address = TARGETS[name],
 ) {
-  const requests: { body: string; headers: Readonly<Record<string, string>> }[] = []
+  const requests: { body: string }[] = []
   const transport = {
     post: async (_: Target, request: (typeof requests)[number]) => {
       requests.push(request)
@@ -43,8 +43,8 @@ async function send(
   const format = createChatFormat(CHATS[name], { transport, hosts: HOSTS[name] })
   const target = { ...TARGET, address }
   const result = await format.send(target, messages, new AbortController().signal)
-  const [request = { body: '', headers: {} }] = requests
-  return { result, sent: requests.length, ...request }
+  const [request = { body: '' }] = requests
+  return { result, sent: requests.length, body: request.body }
 }
 
 /** What a reader sees of a message. */
@@ -89,88 +89,56 @@ it.each([
   expect(lines.at(-1)).toBe(`• and ${250 - listed} more: numbers ${listed + 1} to 250 of your feed`)
 })
 
-describe('the lines of a message', () => {
-  const shownIn = async (messages: readonly Message[]) =>
-    SHOWN.slack((await send('slack', messages)).body).split('\n')
+it('a message has fifty lines at most, and the others are counted', async () => {
+  const { body } = await send(
+    'slack',
+    Array.from({ length: 90 }, (_, i) => soldOut({ seq: i + 1 })),
+  )
 
-  it('are fifty at most, and the others are counted', async () => {
-    const lines = await shownIn(Array.from({ length: 90 }, (_, i) => soldOut({ seq: i + 1 })))
-
-    expect(lines.filter((line) => line === `• ${SOLD_OUT}`)).toHaveLength(50)
-    expect(lines.at(-1)).toBe('• and 40 more: numbers 51 to 90 of your feed')
-  })
+  const lines = SHOWN.slack(body).split('\n')
+  expect(lines.filter((line) => line === `• ${SOLD_OUT}`)).toHaveLength(50)
+  expect(lines.at(-1)).toBe('• and 40 more: numbers 51 to 90 of your feed')
 })
 
-describe('hostile names', () => {
-  const HOSTILE = soldOut({
-    airline: '**x** @everyone <@1> ||y|| [a](b)',
-    reference: '@here #town <!channel> https://evil.example',
-  })
+const SLACK = {
+  ...{ mrkdwn: false, parse: 'none', link_names: false },
+  ...{ unfurl_links: false, unfurl_media: false },
+}
+const MASKED = ['\\*\\*x\\*\\* \uff20all \\[a\\](b)', '\\<\\!channel\\> & \\#town'] as const
 
-  it('are no markup, mention or preview in Slack', async () => {
-    const hostile = soldOut({
-      airline: '<!channel> *free* @here https://evil.example',
-      reference: '<https://evil.example|here> & <@U1>',
-    })
+it.each<[ChatFormat, string, string, string, object]>([
+  ['slack', TARGETS.slack, '**x** \uff20all [a](b)', '&lt;!channel&gt; &amp; #town', SLACK],
+  // Programs with the form of Slack read Markdown.
+  ['slack', 'https://chat.example/hooks/secret', ...MASKED, SLACK],
+  ['discord', TARGETS.discord, ...MASKED, { allowed_mentions: { parse: [] }, flags: 4 }],
+  [
+    'telegram',
+    TARGETS.telegram,
+    '**x** \uff20all [a](b)',
+    '<!channel> & \uff03town',
+    { link_preview_options: { is_disabled: true } },
+  ],
+  [
+    'teams',
+    TARGETS.teams,
+    '**x** \uff20all [a](b)',
+    '<!channel> & #town',
+    { type: 'message', attachments: [expect.anything()] },
+  ],
+])(
+  'hostile names are no markup, mention or preview in %s at %s',
+  async (name, address, ...shown) => {
+    const hostile = soldOut({ airline: '**x** @all [a](b)', reference: '<!channel> & #town' })
 
-    const { body } = await send('slack', [hostile])
+    const { body } = await send(name, [hostile], {}, address)
 
-    const { text, ...rest } = JSON.parse(body)
-    expect(text).toContain('&lt;!channel&gt; *free* \uff20here https evil\u2024example')
-    expect(text).toContain('&lt;https://evil.example|here&gt; &amp; &lt;@U1&gt;')
-    expect(text).not.toMatch(/[<>\n]/)
-    expect(rest).toEqual({
-      mrkdwn: false,
-      parse: 'none',
-      link_names: false,
-      unfurl_links: false,
-      unfurl_media: false,
-    })
-  })
-
-  it('are masked for programs with the form of Slack that read Markdown', async () => {
-    const { body } = await send('slack', [HOSTILE], {}, 'https://chat.example/hooks/secret')
-
-    expect(SHOWN.slack(body)).toContain('\\*\\*x\\*\\* \uff20everyone')
-    expect(SHOWN.slack(body)).toContain('\\[a\\](b)')
-    expect(SHOWN.slack(body)).toContain('\\#town')
-  })
-
-  it('are no markup, mention or preview in Discord', async () => {
-    const { body } = await send('discord', [HOSTILE])
-
-    const { content, ...rest } = JSON.parse(body)
-    expect(content).not.toMatch(/@|(?<!\\)[*<|[\]]/)
-    expect(rest).toEqual({ allowed_mentions: { parse: [] }, flags: 4 })
-  })
-
-  it('are no markup, mention or tag in Telegram', async () => {
-    const { body } = await send('telegram', [HOSTILE])
-
-    const { text, ...rest } = JSON.parse(body)
-    expect(text).toContain('**x**')
-    expect(text).not.toMatch(/[@#]/)
-    expect(rest).toEqual({ link_preview_options: { is_disabled: true } })
-  })
-
-  it('are plain runs of a card in Teams', async () => {
-    const { body } = await send('teams', [HOSTILE])
-
-    const { attachments } = JSON.parse(body)
-    const [{ content }] = attachments
-    expect(content.body).toEqual([
-      { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: SHOWN.teams(body) }] },
-    ])
-    expect(SHOWN.teams(body)).toContain('**x**')
-  })
-
-  it('are plain text in ntfy, which asks for no markup', async () => {
-    const { body, headers } = await send('ntfy', [HOSTILE])
-
-    expect(body).toContain('**x**')
-    expect(headers).toEqual({ 'content-type': 'text/plain; charset=utf-8' })
-  })
-})
+    const [airline, reference, settings] = shown
+    const { text: _, content: __, ...rest } = JSON.parse(body)
+    expect(SHOWN[name](body)).toContain(airline)
+    expect(SHOWN[name](body)).toContain(reference)
+    expect(rest).toEqual(settings)
+  },
+)
 
 it.each([
   ['slack', 404, 'no_service', 'gone'],

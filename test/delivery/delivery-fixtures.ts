@@ -14,6 +14,7 @@ import { type Db, sql } from '../../src/platform/db/database.ts'
 import { inTransaction, selectOne } from '../../src/platform/db/transaction.ts'
 import { listenLocally } from '../support/local-server.ts'
 import { silentLog } from '../support/silent-log.ts'
+import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 
 export interface EndpointArgs {
   readonly address?: string
@@ -243,4 +244,34 @@ export async function makeDue(db: Db, endpointId: string): Promise<void> {
   await sql`
     update delivery set due_at = now() - interval '1 second' where endpoint_id = ${endpointId} and state = 'pending'
   `.execute(db)
+}
+
+interface DeliveringArgs extends EndpointArgs {
+  /** How many records its feed has. The default is one. */
+  readonly records?: number
+  readonly answer?: Answer
+  readonly formats?: readonly Format[]
+}
+
+/** A reseller with one watch, an endpoint at a receiver, and a dispatcher. */
+export async function startDelivering(
+  db: Db,
+  { records = 1, answer, formats = [postFormat()], ...endpoint }: DeliveringArgs = {},
+) {
+  const reference = 'A'
+  const resellerId = await resellerWith(db, [cells({ reference })])
+  const receiver = await startReceiver(answer)
+  const id = await addEndpoint(db, resellerId, { address: receiver.url, ...endpoint })
+  const append = (...given: RecordArgs[]) => appendRecords(db, { resellerId, reference }, given)
+  if (records > 0) await append(...Array<RecordArgs>(records).fill({}))
+  const dispatcher = startDispatcher(db, { formats })
+  const dispatched = async (recorded: number) => {
+    await dispatcher.dispatch()
+    await dispatcher.recorded(recorded)
+  }
+  return {
+    ...{ resellerId, receiver, id, append, dispatcher },
+    /** Dispatches, and resolves when this number of results has been recorded in all. */
+    dispatched,
+  }
 }

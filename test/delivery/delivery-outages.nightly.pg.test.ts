@@ -6,7 +6,6 @@ import { createSealer } from '../../src/delivery/endpoints/sealer.ts'
 import type { ResellerId } from '../../src/platform/base/reseller-id.ts'
 import { type Db, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { startChaosPostgres } from '../chaos/chaos-postgres.ts'
-import { startOwnRedis } from '../chaos/own-redis.ts'
 import { startWorker, untilReady } from '../fares/worker-fixtures.ts'
 import type { RunningCommand } from '../support/child-process.ts'
 import { silentLog } from '../support/silent-log.ts'
@@ -20,10 +19,7 @@ const KEY = 'a-key-of-this-test-0123456789abcdef'
 const POLICY = { allowHttp: true, allowedNetworks: ['127.0.0.1/32'] }
 const A = { reference: 'A' }
 
-async function startDelivering(
-  databaseUrl: string,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<RunningCommand> {
+async function startDelivering(databaseUrl: string): Promise<RunningCommand> {
   const worker = startWorker({
     databaseUrl,
     upstreamUrl: 'http://127.0.0.1:9',
@@ -31,7 +27,6 @@ async function startDelivering(
       ENCRYPTION_KEY: KEY,
       WEBHOOK_ALLOW_HTTP: 'on',
       WEBHOOK_ALLOWED_NETWORKS: POLICY.allowedNetworks.join(),
-      ...settings,
     },
   })
   await untilReady(worker)
@@ -63,24 +58,6 @@ async function allDelivered(db: Db, count: number): Promise<boolean> {
   const rows = await deliveries(db).catch(() => [])
   return rows.length === count && rows.every(({ state }) => state === 'delivered')
 }
-
-it('a flushed queue loses no delivery and no retry', async ({ db, databaseUrl }) => {
-  const redis = await startOwnRedis()
-  onTestFinished(() => redis.close())
-  let status = 500
-  const receiver = await startReceiver((_, res) => res.writeHead(status).end())
-  const { resellerId } = await prepare(db, receiver)
-  await startDelivering(databaseUrl, { REDIS_URL: redis.url })
-  await appendRecords(db, { resellerId, ...A }, [{}])
-  await until('a failed attempt', async () => (await deliveries(db))[0]?.attempts === 1)
-
-  await redis.command('flushall')
-  status = 200
-  await appendRecords(db, { resellerId, ...A }, [{}, {}])
-  await until('all deliveries', () => allDelivered(db, 3))
-
-  expect(receiver.received).toHaveLength(4)
-})
 
 it('a database that is away for a minute loses no delivery, and what was answered meanwhile is not sent again', async () => {
   const postgres = await startChaosPostgres()

@@ -9,11 +9,11 @@ import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
 import {
   addEndpoint,
-  appendRecords,
   fanOutAll,
   makeDue,
+  type Received,
+  startDelivering,
   startDispatcher,
-  startReceiver,
 } from './delivery-fixtures.ts'
 
 interface DeliveryRow {
@@ -49,19 +49,13 @@ async function openUntil(db: Db, id: string): Promise<Date | null> {
   return open_until
 }
 
-const A = { reference: 'A' }
-
 it('a record arrives as the feed shows it, under one id, and is recorded with its attempt', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const receiver = await startReceiver()
-  const id = await addEndpoint(db, resellerId, { address: receiver.url })
-  await appendRecords(db, { resellerId, ...A }, [{}, { kind: 'expired', reason: 'departed' }])
-  const dispatcher = startDispatcher(db)
+  const { resellerId, receiver, id, append, dispatched } = await startDelivering(db)
+  await append({ kind: 'expired', reason: 'departed' })
 
-  await dispatcher.dispatch()
-  await dispatcher.recorded(2)
+  await dispatched(2)
 
   const page = await readFeedPage({ db }, { resellerId, after: 0, limit: 10, filter: {} })
   const bodies = receiver.received.flatMap(({ body }) => body)
@@ -75,11 +69,7 @@ it('a record arrives as the feed shows it, under one id, and is recorded with it
 })
 
 it('a call during a run was about something if that run has delivered it', async ({ db }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const receiver = await startReceiver()
-  await addEndpoint(db, resellerId, { address: receiver.url })
-  await appendRecords(db, { resellerId, ...A }, [{}])
-  const dispatcher = startDispatcher(db)
+  const { dispatcher } = await startDelivering(db)
 
   const first = dispatcher.dispatch()
   await setImmediate()
@@ -90,29 +80,22 @@ it('a call during a run was about something if that run has delivered it', async
 })
 
 it('twenty endpoints that hang delay no other endpoint', async ({ db }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const receiver = await startReceiver(({ path }, res) => {
-    if (path !== '/hangs') res.end()
+  const { resellerId, receiver, id, dispatched } = await startDelivering(db, {
+    records: 30,
+    answer: ({ path }, res) => void (path !== '/hangs' && res.end()),
   })
   for (let i = 0; i < 20; i += 1) {
     await addEndpoint(db, resellerId, { address: `${receiver.url}/hangs` })
   }
-  const healthy: string[] = []
-  for (let i = 0; i < 5; i += 1) {
-    healthy.push(await addEndpoint(db, resellerId, { address: `${receiver.url}/good` }))
+  const healthy = [id]
+  for (let i = 0; i < 4; i += 1) {
+    healthy.push(await addEndpoint(db, resellerId, { address: receiver.url }))
   }
-  await appendRecords(
-    db,
-    { resellerId, ...A },
-    Array.from({ length: 30 }, () => ({})),
-  )
-  const dispatcher = startDispatcher(db)
 
-  await dispatcher.dispatch()
-  await dispatcher.recorded(5 * 30)
+  await dispatched(5 * 30)
 
-  for (const id of healthy) {
-    expect((await deliveryRows(db, id)).every(({ state }) => state === 'delivered')).toBe(true)
+  for (const each of healthy) {
+    expect((await deliveryRows(db, each)).every(({ state }) => state === 'delivered')).toBe(true)
   }
   expect(receiver.received.filter(({ path }) => path === '/hangs')).toHaveLength(20 * 4)
 })
@@ -120,44 +103,32 @@ it('twenty endpoints that hang delay no other endpoint', async ({ db }) => {
 it('an endpoint has four requests in progress over all processes, and one before its first success', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
   const waiting: ServerResponse[] = []
-  const receiver = await startReceiver((_, res) => waiting.push(res))
-  await addEndpoint(db, resellerId, { address: `${receiver.url}/proven` })
+  const { resellerId, receiver, dispatcher } = await startDelivering(db, {
+    records: 9,
+    answer: (_, res) => waiting.push(res),
+  })
   await addEndpoint(db, resellerId, { address: `${receiver.url}/unproven`, proven: false })
-  await appendRecords(
-    db,
-    { resellerId, ...A },
-    Array.from({ length: 9 }, () => ({})),
-  )
-  const dispatchers = [startDispatcher(db), startDispatcher(db)]
+  const dispatchers = [dispatcher, startDispatcher(db)]
 
-  await Promise.all(dispatchers.map((dispatcher) => dispatcher.dispatch()))
-  await dispatchers[0]?.dispatch()
-  await dispatchers[1]?.dispatch()
+  await Promise.all(dispatchers.map((each) => each.dispatch()))
+  for (const each of dispatchers) await each.dispatch()
   await receiver.arrived(5)
 
   const paths = receiver.received.map(({ path }) => path)
-  expect(paths.filter((path) => path === '/proven')).toHaveLength(4)
-  expect(paths.filter((path) => path === '/unproven')).toHaveLength(1)
+  expect(paths.toSorted()).toEqual(['/', '/', '/', '/', '/unproven'])
 })
 
 it('the circuit breaker stops attempts without using them up, then lets one through', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
   let status = 500
-  const receiver = await startReceiver((_, res) => res.writeHead(status).end())
-  const id = await addEndpoint(db, resellerId, { address: receiver.url, proven: false })
-  await appendRecords(
-    db,
-    { resellerId, ...A },
-    Array.from({ length: 8 }, () => ({})),
-  )
-  const dispatcher = startDispatcher(db)
+  const { receiver, id, dispatcher, dispatched } = await startDelivering(db, {
+    ...{ records: 8, proven: false },
+    answer: (_, res) => res.writeHead(status).end(),
+  })
 
-  await dispatcher.dispatch()
-  await dispatcher.recorded(5)
+  await dispatched(5)
   await dispatcher.dispatch()
 
   const rows = await deliveryRows(db, id)
@@ -178,7 +149,6 @@ it('the circuit breaker stops attempts without using them up, then lets one thro
 })
 
 it('Retry-After holds its endpoint and no other, and uses up no attempt', async ({ db }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
   const sent: string[] = []
   const format: Format = {
     name: 'webhook',
@@ -191,13 +161,11 @@ it('Retry-After holds its endpoint and no other, and uses up no attempt', async 
         : { kind: 'delivered', status: 200, answer: '' }
     },
   }
-  const busy = await addEndpoint(db, resellerId, { address: 'busy' })
+  const delivering = await startDelivering(db, { records: 8, address: 'busy', formats: [format] })
+  const { resellerId, id: busy, dispatcher, dispatched } = delivering
   await addEndpoint(db, resellerId, { address: 'other' })
-  await appendRecords(db, { resellerId, ...A }, Array(8).fill({}))
-  const dispatcher = startDispatcher(db, { formats: [format] })
 
-  await dispatcher.dispatch()
-  await dispatcher.recorded(4 + 8)
+  await dispatched(4 + 8)
   await makeDue(db, busy)
   await dispatcher.dispatch()
 
@@ -208,22 +176,19 @@ it('Retry-After holds its endpoint and no other, and uses up no attempt', async 
   expect(rows.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(4)
 
   await sql`update webhook_endpoint set held_until = now()`.execute(db)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(4 + 8 + 5)
+  await dispatched(4 + 8 + 5)
   expect((await deliveryRows(db, busy)).every(({ state }) => state === 'delivered')).toBe(true)
 })
 
 it('a new record does not wait behind a large replay', async ({ db }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const waiting: ServerResponse[] = []
-  const receiver = await startReceiver((_, res) => waiting.push(res))
-  const id = await addEndpoint(db, resellerId, { address: receiver.url, proven: false })
-  await appendRecords(db, { resellerId, ...A }, Array(20).fill({}))
+  const { resellerId, receiver, id, append, dispatcher } = await startDelivering(db, {
+    ...{ records: 20, proven: false },
+    answer: () => undefined,
+  })
   await fanOutAll(db)
   await sql`update delivery set state = 'delivered', due_at = null, ended_at = now()`.execute(db)
   await replayRange(db, resellerId, { endpointId: id, from: 1, to: 20 })
-  await appendRecords(db, { resellerId, ...A }, [{}])
-  const dispatcher = startDispatcher(db)
+  await append({})
 
   await dispatcher.dispatch()
   await receiver.arrived(1)
@@ -234,21 +199,18 @@ it('a new record does not wait behind a large replay', async ({ db }) => {
 it('a 410 disables the endpoint at once, keeps its deliveries, and is sent to the other endpoints', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const receiver = await startReceiver(({ path }, res) => {
-    res.writeHead(path === '/gone' ? 410 : 200).end()
+  const delivering = await startDelivering(db, {
+    ...{ records: 2, proven: false },
+    answer: ({ path }, res) => res.writeHead(path === '/' ? 410 : 200).end(),
   })
-  const gone = await addEndpoint(db, resellerId, { address: `${receiver.url}/gone`, proven: false })
+  const { resellerId, receiver, id: gone, dispatched } = delivering
   await addEndpoint(db, resellerId, { address: `${receiver.url}/other`, kinds: ['expired'] })
-  const unrelated = await resellerWith(db, [cells(A)], 'southwind')
+  const unrelated = await resellerWith(db, [cells({ reference: 'A' })], 'southwind')
   await addEndpoint(db, unrelated, { address: `${receiver.url}/unrelated` })
-  await appendRecords(db, { resellerId, ...A }, [{}, {}])
-  const dispatcher = startDispatcher(db)
 
-  await dispatcher.dispatch()
-  await dispatcher.recorded(2)
+  await dispatched(2)
 
-  const events = receiver.received.filter(({ path }) => path !== '/gone')
+  const events = receiver.received.filter(({ path }) => path !== '/')
   expect(events).toMatchObject([
     {
       path: '/other',
@@ -265,12 +227,10 @@ it('a 410 disables the endpoint at once, keeps its deliveries, and is sent to th
 it('a delivery that a killed process held is made again under its id, and a late result is dropped', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
   const waiting: ServerResponse[] = []
-  const receiver = await startReceiver((_, res) => waiting.push(res))
-  const id = await addEndpoint(db, resellerId, { address: receiver.url })
-  await appendRecords(db, { resellerId, ...A }, [{}])
-  const [slow, other] = [startDispatcher(db), startDispatcher(db)]
+  const answer = (_: Received, res: ServerResponse) => waiting.push(res)
+  const { receiver, id, dispatcher: slow } = await startDelivering(db, { answer })
+  const other = startDispatcher(db)
   await slow.dispatch()
   await receiver.arrived(1)
 
@@ -292,7 +252,6 @@ it('a delivery that a killed process held is made again under its id, and a late
 it('payloads over 20 kB and blocked addresses end as dead, and a postponed message uses no attempt', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
   const results: Record<string, Awaited<ReturnType<Format['send']>>> = {
     blocked: { kind: 'blocked', outcome: 'address_blocked', status: null, answer: '' },
     postponed: { kind: 'postponed', outcome: 'rate_limited', retryAfterMs: 60_000 },
@@ -302,18 +261,14 @@ it('payloads over 20 kB and blocked addresses end as dead, and a postponed messa
     maxMessages: 1,
     send: async ({ address }) => results[address] ?? { kind: 'delivered', status: 200, answer: '' },
   }
-  const blocked = await addEndpoint(db, resellerId, { address: 'blocked' })
+  const delivering = await startDelivering(db, { address: 'blocked', formats: [format] })
+  const { resellerId, id: blocked, append, dispatched } = delivering
   const postponed = await addEndpoint(db, resellerId, { address: 'postponed' })
   const good = await addEndpoint(db, resellerId, { address: 'good' })
-  await appendRecords(db, { resellerId, ...A }, [{}])
-  const dispatcher = startDispatcher(db, { formats: [format] })
 
-  await dispatcher.dispatch()
-  await dispatcher.recorded(3)
-  const large = { before: { outbound: { belief: 'x'.repeat(20_000) } } }
-  await appendRecords(db, { resellerId, ...A }, [large])
-  await dispatcher.dispatch()
-  await dispatcher.recorded(5)
+  await dispatched(3)
+  await append({ before: { outbound: { belief: 'x'.repeat(20_000) } } })
+  await dispatched(5)
 
   const dead = { state: 'dead', claimed: false, dueInMs: null }
   expect(await deliveryRows(db, blocked)).toMatchObject([
@@ -330,26 +285,56 @@ it('payloads over 20 kB and blocked addresses end as dead, and a postponed messa
 it('a dispatcher that closes releases its requests, and another one makes them at once', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const receiver = await startReceiver(({ ids }, res) => {
-    // The first request of each delivery hangs.
-    if (seen.has(String(ids))) res.end()
-    seen.add(String(ids))
-  })
   const seen = new Set<string>()
-  const id = await addEndpoint(db, resellerId, { address: receiver.url })
-  await appendRecords(db, { resellerId, ...A }, [{}, {}])
-  const [first, second] = [startDispatcher(db), startDispatcher(db)]
-  await first.dispatch()
+  const { receiver, id, dispatcher } = await startDelivering(db, {
+    records: 2,
+    answer: ({ ids }, res) => {
+      // The first request of each delivery hangs.
+      if (seen.has(String(ids))) res.end()
+      seen.add(String(ids))
+    },
+  })
+  const second = startDispatcher(db)
+  await dispatcher.dispatch()
   await receiver.arrived(2)
 
-  await first.close(500)
-  expect(await deliveryRows(db, id)).toMatchObject([
-    { state: 'pending', claimed: false, attempts: 0 },
-    { state: 'pending', claimed: false, attempts: 0 },
-  ])
+  await dispatcher.close(500)
+  const released = { state: 'pending', claimed: false, attempts: 0 }
+  expect(await deliveryRows(db, id)).toMatchObject([released, released])
   await second.dispatch()
   await second.recorded(2)
 
   expect((await deliveryRows(db, id)).every(({ state }) => state === 'delivered')).toBe(true)
+})
+
+it('after a success what failed in the outage is sent in order, and only once before its pause', async ({
+  db,
+}) => {
+  const seqOf = ({ body }: Received) => Number(body[0]?.data.seq)
+  let status = 500
+  const { receiver, id, append, dispatched } = await startDelivering(db, {
+    records: 4,
+    answer: (incoming, res) => res.writeHead(seqOf(incoming) === 2 ? 500 : status).end(),
+  })
+  await dispatched(4)
+  await sql`
+    update delivery set due_at = now() + interval '5 hours', attempts = 5 where endpoint_id = ${id}
+  `.execute(db)
+
+  status = 200
+  await append({})
+  await dispatched(4 + 1 + 4)
+  await append({})
+  await dispatched(4 + 1 + 4 + 1)
+
+  const sent = receiver.received.slice(4).map(seqOf)
+  expect([sent[0], sent.slice(1, 5).toSorted((a, b) => a - b), sent.slice(5)]).toEqual([
+    5,
+    [1, 2, 3, 4],
+    [6],
+  ])
+  const { rows } = await sql<{ seq: number; waits: boolean }>`
+    select seq, due_at > now() + interval '1 hour' as waits from delivery where state = 'pending'
+  `.execute(db)
+  expect(rows).toEqual([{ seq: 2, waits: true }])
 })

@@ -93,24 +93,6 @@ it('processes that fan out at the same time write each record once, in bounded s
   expect(seqs).toEqual(Array.from({ length: 2_100 }, (_, i) => [i + 1, i]))
 })
 
-it('an endpoint that was disabled receives the records of that time when it is enabled', async ({
-  db,
-}) => {
-  const resellerId = await resellerWith(db, [cells({ reference: 'A' })])
-  const id = await addEndpoint(db, resellerId, { disabled: true })
-  await appendRecords(db, { resellerId, reference: 'A' }, [{}, {}])
-  await fanOutAll(db)
-  expect(await deliveredSeqs(db, id)).toEqual([])
-
-  await db
-    .updateTable('webhook_endpoint')
-    .set({ disabled_at: null, disabled_reason: null })
-    .execute()
-  await fanOutAll(db)
-
-  expect(await deliveredSeqs(db, id)).toHaveLength(2)
-})
-
 it('a record passes a filter by list also if its watch is deleted before the fan-out', async ({
   db,
 }) => {

@@ -9,13 +9,7 @@ import {
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { it } from '../support/test-database.ts'
 import { cells, resellerWith } from '../watches/watch-fixtures.ts'
-import {
-  addEndpoint,
-  appendRecords,
-  fanOutAll,
-  startDispatcher,
-  startReceiver,
-} from './delivery-fixtures.ts'
+import { addEndpoint, appendRecords, fanOutAll, startDelivering } from './delivery-fixtures.ts'
 
 const A = { reference: 'A' }
 
@@ -113,15 +107,13 @@ it('an endpoint that fails for five days is disabled, and its reseller’s other
 it('dead deliveries are listed with their last attempt, and are sent again under their ids', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const other = await resellerWith(db, [cells(A)], 'southwind')
   let status = 500
-  const receiver = await startReceiver((_, res) => res.writeHead(status).end())
-  const id = await addEndpoint(db, resellerId, { address: receiver.url })
-  await appendRecords(db, { resellerId, ...A }, [{}, {}, {}])
-  const dispatcher = startDispatcher(db)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(3)
+  const { resellerId, receiver, id, dispatched } = await startDelivering(db, {
+    records: 3,
+    answer: (_, res) => res.writeHead(status).end(),
+  })
+  const other = await resellerWith(db, [cells(A)], 'southwind')
+  await dispatched(3)
   await age(db, id, { record: 500, attempt: 400 })
   await endDeliveries(db)
 
@@ -154,12 +146,10 @@ it('dead deliveries are listed with their last attempt, and are sent again under
   await sql`update webhook_endpoint set failures = 0, failing_since = null, open_until = null, held_until = null`.execute(
     db,
   )
-  await dispatcher.dispatch()
-  await dispatcher.recorded(6)
+  await dispatched(6)
   expect(await states(db, id)).toEqual(['delivered', 'delivered', 'delivered'])
   expect(await replayRange(db, resellerId, { endpointId: id, from: 2, to: 3 })).toBe(2)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(8)
+  await dispatched(8)
 
   expect(new Set(receiver.received.flatMap(({ ids }) => ids)).size).toBe(3)
   expect(receiver.received).toHaveLength(8)
@@ -170,13 +160,8 @@ it('dead deliveries are listed with their last attempt, and are sent again under
 it('deliveries and attempts are deleted after thirty days, but none that is pending, and limits of e-mail after one', async ({
   db,
 }) => {
-  const resellerId = await resellerWith(db, [cells(A)])
-  const receiver = await startReceiver()
-  const id = await addEndpoint(db, resellerId, { address: receiver.url })
-  await appendRecords(db, { resellerId, ...A }, [{}, {}, {}])
-  const dispatcher = startDispatcher(db)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(3)
+  const { resellerId, id, dispatched } = await startDelivering(db, { records: 3 })
+  await dispatched(3)
   await sql`update delivery set ended_at = now() - interval '31 days' where seq = 1`.execute(db)
   await sql`update delivery_attempt set started_at = now() - interval '31 days'`.execute(db)
   await replayRange(db, resellerId, { endpointId: id, from: 2, to: 2 })

@@ -24,7 +24,8 @@ const LOOPBACK = ['127.0.0.1/32']
 
 interface Started {
   readonly calls: ResellerCalls
-  readonly dispatcher: ReturnType<typeof startDispatcher>
+  /** Dispatches, and resolves when this number of results has been recorded in all. */
+  readonly dispatched: (recorded: number) => Promise<void>
   readonly lines: readonly string[]
 }
 
@@ -44,7 +45,11 @@ async function start(db: Db, given: { readonly resolve?: Resolve } = {}): Promis
     log,
   })
   const base = await startApi(db, { log, allowedNetworks: LOOPBACK })
-  return { calls: await newCaller(db, base, 'northwind'), dispatcher, lines }
+  const dispatched = async (recorded: number) => {
+    await dispatcher.dispatch()
+    await dispatcher.recorded(recorded)
+  }
+  return { calls: await newCaller(db, base, 'northwind'), dispatched, lines }
 }
 
 async function newEndpoint({ send }: ResellerCalls, target: string) {
@@ -66,7 +71,7 @@ function verifies(secret: string, request: Receiver['requests'][number] | undefi
 it('a secret that is rotated between two attempts signs the second one together with the former one', async ({
   db,
 }) => {
-  const { calls, dispatcher, lines } = await start(db)
+  const { calls, dispatched, lines } = await start(db)
   const statuses = [500, 204]
   await using receiver = await startReceiver(({ path, headers }, response) => {
     // As some error pages do.
@@ -76,13 +81,18 @@ it('a secret that is rotated between two attempts signs the second one together 
   const { id, secret, path } = await newEndpoint(calls, `${receiver.url}/hook/CANARY-TOKEN`)
   const { deliveryId } = (await calls.send('POST', `${path}/test`)).body
 
-  await dispatcher.dispatch()
-  await dispatcher.recorded(1)
+  await dispatched(1)
   const { body: rotated } = await calls.send('POST', `${path}/rotate-secret`)
   await makeDue(db, id)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(2)
+  await dispatched(2)
   const delivery = await calls.get(`/deliveries/${String(deliveryId)}`)
+  const target = `${receiver.url}/CANARY`
+  const answers = [
+    delivery,
+    await calls.get('/webhook-endpoints'),
+    await calls.send('PATCH', path, { target }),
+    await calls.send('POST', '/webhook-endpoints', { target: `${target}#PART` }),
+  ]
 
   const [first, second] = receiver.requests
   expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(
@@ -107,15 +117,17 @@ it('a secret that is rotated between two attempts signs the second one together 
     union all select to_jsonb(d)::text from delivery d
     union all select to_jsonb(e)::text from webhook_endpoint e
   `.execute(db)
-  const all = [...lines, delivery.text, ...rows.map(({ row }) => row)].join()
-  for (const text of ['CANARY', secret.slice(6), newSecret.slice(6)])
+  const all = [...lines, ...answers.map(({ text }) => text), ...rows.map(({ row }) => row)].join()
+  const texts = ['CANARY', secret.slice(6), newSecret.slice(6)]
+  for (const text of texts.flatMap((one) => [one, Buffer.from(one).toString('hex')])) {
     expect(all).not.toContain(text)
+  }
 })
 
 it('each secret signs for 24 hours after its rotation, and a rotation that would end one early is refused', async ({
   db,
 }) => {
-  const { calls, dispatcher } = await start(db)
+  const { calls, dispatched } = await start(db)
   await using receiver = await startReceiver(status(204))
   const { id, secret, path } = await newEndpoint(calls, `${receiver.url}/hook`)
   const secrets = [secret]
@@ -125,16 +137,14 @@ it('each secret signs for 24 hours after its rotation, and a rotation that would
 
   const refused = await calls.send('POST', `${path}/rotate-secret`)
   await calls.send('POST', `${path}/test`)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(1)
+  await dispatched(1)
   await sql`
     update previous_secret set signs_until = now() - interval '1 second'
      where id = (select min(id) from previous_secret where endpoint_id = ${id})
   `.execute(db)
   const accepted = await calls.send('POST', `${path}/rotate-secret`)
   await calls.send('POST', `${path}/test`)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(2)
+  await dispatched(2)
 
   const [first, second] = receiver.requests
   const verified = (request: typeof first) => secrets.map((one) => verifies(one, request))
@@ -147,7 +157,7 @@ it('each secret signs for 24 hours after its rotation, and a rotation that would
 it('an endpoint says what failed last and since when records wait, and is tried again at once on request', async ({
   db,
 }) => {
-  const { calls, dispatcher } = await start(db)
+  const { calls, dispatched } = await start(db)
   const statuses = [503]
   await using receiver = await startReceiver((_request, response) => {
     response.writeHead(statuses.shift() ?? 204, { 'retry-after': '3600' })
@@ -157,12 +167,10 @@ it('an endpoint says what failed last and since when records wait, and is tried 
   const { path } = await newEndpoint(calls, `${receiver.url}/hook`)
   await record(db, await fareOf(db, '101'), new Date(), available())
 
-  await dispatcher.dispatch()
-  await dispatcher.recorded(1)
+  await dispatched(1)
   const failing = (await calls.get(path)).body
   const retried = await calls.send('POST', `${path}/retry`)
-  await dispatcher.dispatch()
-  await dispatcher.recorded(2)
+  await dispatched(2)
   const works = (await calls.get(path)).body
   const [sent] = itemsOf<{ id: string }>(
     await calls.get(`/deliveries?endpoint=${path.split('/').at(-1)}`),

@@ -60,29 +60,20 @@ describe('forbidden questions', () => {
     expect(await traces()).toEqual(before)
   })
 
-  it.for([
-    ['thirteen adults', '13'],
-    ['a text', 'two'],
-  ])(
-    'one with %s is refused by a command that names the rule, without a call',
-    async ([, count = '']) => {
-      const env = {
-        DATABASE_URL: fixture.databaseUrl,
-        UPSTREAM_BASE_URL: fixture.sandbox.url,
-        UPSTREAM_ACCESS_TOKEN: TOKEN,
-      }
-      const before = await traces()
+  it('one with thirteen adults is refused by a command that names the rule, without a call', async () => {
+    const env = {
+      DATABASE_URL: fixture.databaseUrl,
+      UPSTREAM_BASE_URL: fixture.sandbox.url,
+      UPSTREAM_ACCESS_TOKEN: TOKEN,
+    }
+    const before = await traces()
+    const command = ['verify', '--flight', fixture.open[0] ?? '', '--residents-adults', '13']
 
-      const { exit, stdout, stderr } = await runCommand(
-        ['verify', '--flight', fixture.open[0] ?? '', '--residents-adults', count],
-        env,
-        folderWith(),
-      )
+    const { exit, stdout, stderr } = await runCommand(command, env, folderWith())
 
-      expect([EXIT.failed, EXIT.usage]).toContain(exit)
-      expect(stdout).toBe('')
-      expect(stderr).toMatch(/adult|12/)
-      expect(await traces()).toEqual(before)
-    },
-  )
+    expect([EXIT.failed, EXIT.usage]).toContain(exit)
+    expect(stdout).toBe('')
+    expect(stderr).toContain('12')
+    expect(await traces()).toEqual(before)
+  })
 })

@@ -49,7 +49,10 @@ function send(
   const quoting = (text: string) => text.replaceAll('{request}', () => quotation)
   const bytes = Buffer.from(typeof body === 'string' ? quoting(body) : body)
   const half = bytes.subarray(0, Math.ceil(bytes.length / 2))
-  const inHeader = (value: string) => value.replaceAll('{request}', () => encodeURI(quotation))
+  const inHeader = (value: string) =>
+    value
+      .replaceAll('{request}', () => encodeURI(quotation))
+      .replaceAll('{port}', String(response.socket?.localPort))
   const sent = Object.entries(headers).map(([name, value]) => [name, inHeader(value)])
   const head = () => response.writeHead(status, Object.fromEntries(sent))
   if (raw !== undefined) {

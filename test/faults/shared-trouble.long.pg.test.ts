@@ -147,26 +147,6 @@ describe('trouble that all processes share', () => {
       expect(output).not.toContain(TOKEN)
     },
   )
-
-  it('old beliefs are shown as stale', async () => {
-    const { db } = fixture
-    await establishBeliefs()
-    await sql`
-      update fare_state
-         set last_good_check_at = last_good_check_at - interval '11 minutes'
-       where tracked_fare_id = (select min(tracked_fare_id) from fare_state)
-    `.execute(db)
-
-    const { rows } = await sql<{ stale: boolean; count: number }>`
-      select stale, count(*) as count from farewatch.fares_current group by 1 order by 1
-    `.execute(db)
-
-    expect(rows).toEqual([
-      { stale: false, count: FARES - 1 },
-      { stale: true, count: 1 },
-    ])
-    expect((await fareFacts(db)).every(({ pair }) => pair === 'bookable')).toBe(true)
-  })
 })
 
 const CAP_S = 900

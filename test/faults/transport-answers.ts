@@ -131,7 +131,7 @@ function refusals(good: string) {
     ...Object.fromEntries(
       [301, 302, 303, 307, 308].map((status) => [
         `a ${status} to another host`,
-        redirect('http://127.0.0.1:9/elsewhere', status),
+        redirect('http://localhost:{port}/elsewhere', status),
       ]),
     ),
     'a redirect to authors': redirect('/authors/loginless'),

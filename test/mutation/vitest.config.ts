@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     include: [
       'test/delivery/delivery-rules.test.ts',
+      'test/faults/verify-answers.test.ts',
       'test/fares/{availability-states,decide,mass}.test.ts',
       'test/routes/guard.test.ts',
       'test/schedule/{claim-capacity,score}.test.ts',

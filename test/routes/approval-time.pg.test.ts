@@ -3,7 +3,6 @@ import { it } from '../support/test-database.ts'
 import { approve, hoursPass } from './held-fixtures.ts'
 import {
   arrivedAt,
-  availability,
   changes,
   fetchedAt,
   intervals,
@@ -15,7 +14,6 @@ import {
 
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
-const LISTED = { list: 'with-availability' } as const
 const HOUR_MS = 3_600_000
 
 describe('the approval of a list hours after it arrived', () => {
@@ -41,22 +39,5 @@ describe('the approval of a list hours after it arrived', () => {
       firstMissedAt: arrived,
       runId: held.runId,
     })
-  })
-
-  it('an approved list says nothing about the availability of routes that were added after it arrived', async ({
-    db,
-  }) => {
-    await sync(db, ALL)
-    await sync(db, ALL, LISTED)
-    const held = await sync(db, MOST, LISTED)
-    expect(held.status).toBe('held')
-    await sync(db, [...ALL, ...routes('NEW-ONE')])
-
-    await approve(db, held.runId)
-
-    expect(await availability(db)).toMatchObject({ 'NEW-ONE': null })
-    // The same list, fetched again, covers the route.
-    await sync(db, MOST, LISTED)
-    expect(await availability(db)).toMatchObject({ 'NEW-ONE': false })
   })
 })

@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest'
 import { type Database, type Db, sql } from '../../src/platform/db/database.ts'
 import { type ListForm, routesText } from '../../src/routes/read/export-routes.ts'
 import type { RouteFilter } from '../../src/routes/read/route-queries.ts'
-import { bearer, newKeyText, startApi } from '../support/api-server.ts'
+import { newKeyText, startApi } from '../support/api-server.ts'
 import { startFarewatch } from '../support/child-process.ts'
 import { countQueries, it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -127,16 +127,6 @@ describe('exports', () => {
 })
 
 describe('the CSV endpoint', () => {
-  it('the endpoint sends the export as CSV in UTF-8', async ({ database }) => {
-    const { url, key } = await listenTo(database)
-    await sync(database.db, routes('PMI-MAD', 'PMI-BCN'))
-
-    const response = await fetch(`${url}/api/v1/data/routes/csv`, { headers: bearer(key) })
-
-    expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8; header=present')
-    expect(await response.text()).toBe(await textOf(database.db, 'csv'))
-  })
-
   it('the endpoint frees its connection when the client is killed halfway', async ({
     database,
   }) => {

@@ -3,7 +3,6 @@ import { reviewText } from '../../src/cli/text/sync-report-text.ts'
 import { secondText } from '../../src/cli/text/text-format.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { sql } from '../../src/platform/db/database.ts'
-import { withSessionLock } from '../../src/platform/db/session-lock.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { pruneSnapshots } from '../../src/routes/snapshots.ts'
 import { reportSyncFinished } from '../../src/routes/sync.ts'
@@ -16,7 +15,6 @@ import { changes, manyRoutes, routes, sync } from './sync-fixtures.ts'
 const ALL = manyRoutes(200)
 const MOST = ALL.slice(0, 140)
 const OTHER = ALL.slice(60)
-const LISTED = { list: 'with-availability' } as const
 
 describe('the held list', () => {
   it('each list is compared with the first one, so agreeing lists cannot drift', async ({ db }) => {
@@ -127,20 +125,6 @@ describe('approving a run', () => {
 
     expect(approvals.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect(await changes(db)).toHaveLength(60)
-  })
-
-  it('an approval waits while another process syncs the list', async ({ db }) => {
-    await sync(db, ALL)
-    const held = await sync(db, MOST)
-    let approving: Promise<unknown> = Promise.resolve()
-
-    await withSessionLock(db, 'route-sync:routes', async () => {
-      approving = approve(db, held.runId)
-      await sync(db, ALL, LISTED)
-      expect(await runOf(db, held.runId)).toMatchObject({ status: 'held' })
-    })
-
-    expect(await approving).toMatchObject({ status: 'approved' })
   })
 })
 

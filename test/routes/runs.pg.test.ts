@@ -62,46 +62,31 @@ describe('runs', () => {
 
 describe('the public SQL', () => {
   it('the analyst role reads the public SQL and nothing else', async ({ database }) => {
+    const { rows } = await sql<{ table: string }>`
+      select oid::regclass::text as table from pg_class
+       where relnamespace::regnamespace::text like 'farewatch%' and relkind in ('r', 'p', 'v', 'm')
+         and has_table_privilege('farewatch_analyst', oid, 'select') <> (relnamespace = 'farewatch'::regnamespace)
+       order by 1
+    `.execute(database.db)
+    // The reader of a reseller’s data is another role.
+    expect(rows.map(({ table }) => table)).toEqual([
+      'farewatch.fare_schedule',
+      'farewatch.watch_changes',
+    ])
+
     await sync(database.db, routes('PMI-MAD'))
     await database.db.connection().execute(async (session) => {
       await sql`set role farewatch_analyst`.execute(session)
-      for (const view of [
-        sql`farewatch.routes_current`,
-        sql`farewatch.routes_as_of(now())`,
-        sql`farewatch.route_history`,
-        sql`farewatch.route_availability_history`,
-        sql`farewatch.place_history`,
-        sql`farewatch.route_changes`,
-        sql`farewatch.sync_runs`,
-        sql`farewatch.places`,
-        sql`farewatch.route_distance_km('PMI', 'MAD')`,
-        sql`farewatch.daily_network`,
-        sql`farewatch.daily_country_pairs`,
-        sql`farewatch.daily_place_degree`,
-        sql`farewatch.daily_fares`,
-        sql`farewatch.daily_hubs`,
-        sql`farewatch.daily_airlines`,
-        sql`farewatch.daily_delays`,
-        sql`farewatch.daily_prices`,
-        sql`farewatch.prices_by_days_to_departure`,
-        sql`farewatch.fares_as_of(now())`,
-        sql`farewatch.daily_route_churn`,
-        sql`farewatch.fares_current`,
-        sql`farewatch.fare_history`,
-        sql`farewatch.availability_changes`,
-        sql`farewatch.fare_survival`,
+      for (const of of [
+        'routes_current',
+        'fares_current',
+        'routes_as_of(now())',
+        'fares_as_of(now())',
       ]) {
-        await sql`select * from ${view}`.execute(session)
+        await sql`select * from farewatch.${sql.raw(of)}`.execute(session)
       }
-      for (const table of [
-        sql`farewatch_private.route_version`,
-        sql`farewatch_private.sync_run`,
-        sql`farewatch_queue.job`,
-      ]) {
-        await expect(sql`select * from ${table}`.execute(session)).rejects.toThrow(
-          /permission denied/,
-        )
-      }
+      const table = sql`select * from farewatch_private.sync_run`.execute(session)
+      await expect(table).rejects.toThrow(/permission denied/)
       await sql`reset role`.execute(session)
     })
   })

@@ -1,10 +1,9 @@
 import { describe, expect } from 'vitest'
-import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, sql } from '../../src/platform/db/database.ts'
 import { showRun } from '../../src/routes/runs.ts'
 import { loadSnapshot, pruneSnapshots } from '../../src/routes/snapshots.ts'
 import { it } from '../support/test-database.ts'
-import { hoursPass, keptLists } from './held-fixtures.ts'
+import { hoursPass } from './held-fixtures.ts'
 import { manyRoutes, NO_GUARD, place, routes, sync, syncBody } from './sync-fixtures.ts'
 
 async function keptText(db: Db, runId: number): Promise<string> {
@@ -22,16 +21,6 @@ describe('kept lists', () => {
 
     expect(await keptText(db, applied.runId)).toBe(body)
     expect(await keptText(db, held.runId)).toBe('[]')
-  })
-
-  it('a list that holds a secret of ours is applied but not kept', async ({ db }) => {
-    const secret = 'CANARY-0123456789'
-    const quoting = [{ ...routes('PMI-MAD')[0], debug: secret }]
-
-    const outcome = await syncBody(db, JSON.stringify(quoting), { scrub: createScrub([secret]) })
-
-    expect(outcome.status).toBe('applied')
-    expect(await keptLists(db)).toBe(0)
   })
 
   it('a list with a missing or changed part is reported as damaged', async ({ db }) => {

@@ -165,7 +165,8 @@ const twenty = {
 
 /**
  * Sequences that random steps rarely produce: three agreeing lists, two alternating accidents, a list that is rejected, then
- * approved, and then repeated, and every kind of change.
+ * approved, and then repeated, every kind of change, and an approval of
+ * a list after another was accepted.
  */
 export const RARE: readonly Script[] = [
   { ...twenty, steps: [half, again, again, gain] },
@@ -187,6 +188,16 @@ export const RARE: readonly Script[] = [
       ],
       ...[{ ...availability, available: [0, 1] }, availability, availability],
       ...[{ ...routes, distortion: 'html' as const }],
+    ],
+  },
+  {
+    ...twenty,
+    steps: [
+      ...[
+        { ...availability, distortion: 'half' as const },
+        { ...routes, routes: [30] },
+      ],
+      ...[{ kind: 'approve', pick: 0 } as const, { ...availability, distortion: 'again' as const }],
     ],
   },
 ]

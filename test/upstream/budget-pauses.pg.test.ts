@@ -47,16 +47,6 @@ it('the budget grants no slot during a pause, and fewer after it', async ({ db }
   expect(after.slots).toHaveLength(36)
 })
 
-it('a pause that is further ahead than the maximum is ignored', async ({ db }) => {
-  await applyPause(db, refusal(60_000))
-  await passHealth(db, -3_600_000)
-  await sql`update upstream_budget set next_slot_at = '-infinity', next_lane_at = '-infinity'`.execute(
-    db,
-  )
-
-  expect((await reserve(db)).slots.length).toBeGreaterThan(0)
-})
-
 it('reservations never exceed the budget, with any pauses in between', { timeout: 60_000 }, async ({
   db,
 }) => {

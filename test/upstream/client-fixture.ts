@@ -10,6 +10,7 @@ import {
 } from '../../src/upstream/upstream-client.ts'
 import { collectLog } from '../support/collected-log.ts'
 import { fetchList } from '../support/fetch-list.ts'
+import { type Answer, answering } from './answering-server.ts'
 import { readAll } from './routes-fixture.ts'
 
 /** Contains every character that an encoding may spell differently. */
@@ -48,5 +49,22 @@ export function clientOf(
       return (await readAll(body.chunks)).routes
     },
     [Symbol.asyncDispose]: () => client.close(),
+  }
+}
+
+/** An upstream that gives every request this answer, and a client of it. */
+export async function clientFor(
+  answer: Answer,
+  options?: Partial<UpstreamClientOptions>,
+): Promise<ClientFixture & { readonly requests: readonly string[] }> {
+  const server = await answering(answer)
+  const fixture = clientOf(server.url, options)
+  return {
+    ...fixture,
+    requests: server.requests,
+    [Symbol.asyncDispose]: async () => {
+      await fixture.client.close()
+      await server[Symbol.asyncDispose]()
+    },
   }
 }

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
-import { answering } from './answering-server.ts'
-import { clientOf } from './client-fixture.ts'
+import { clientFor, clientOf } from './client-fixture.ts'
 import { startRawServer } from './raw-server.ts'
 
 /** Sends blanks until the client hangs up. */
@@ -21,12 +20,14 @@ it.each([
   ['for its size', 200, { 'content-type': 'application/json' }],
 ])('the client hangs up on an endless body that it refuses %s', async (_why, status, headers) => {
   const hungUp = Promise.withResolvers<void>()
-  await using server = await answering((_request, response) => {
-    response.on('close', hungUp.resolve)
-    response.writeHead(status, headers)
-    sendForEver(response)
-  })
-  await using fixture = clientOf(server.url, { limits: { maxBodyBytes: 1_000_000 } })
+  await using fixture = await clientFor(
+    (_request, response) => {
+      response.on('close', hungUp.resolve)
+      response.writeHead(status, headers)
+      sendForEver(response)
+    },
+    { limits: { maxBodyBytes: 1_000_000 } },
+  )
 
   await expect(fixture.pull()).rejects.toThrow(/^routes: /)
 
@@ -35,12 +36,14 @@ it.each([
 
 it('the connection of an answer that was read to its end is kept', async () => {
   const ports: (number | undefined)[] = []
-  await using server = await answering((request, response) => {
-    ports.push(request.socket.remotePort)
-    response.writeHead(ports.length === 1 ? 503 : 200, { 'content-type': 'application/json' })
-    response.end('[]')
-  })
-  await using fixture = clientOf(server.url, { limits: { maxConnections: 1 } })
+  await using fixture = await clientFor(
+    (request, response) => {
+      ports.push(request.socket.remotePort)
+      response.writeHead(ports.length === 1 ? 503 : 200, { 'content-type': 'application/json' })
+      response.end('[]')
+    },
+    { limits: { maxConnections: 1 } },
+  )
 
   await expect(fixture.pull()).rejects.toThrow('answered 503')
   await fixture.pull()

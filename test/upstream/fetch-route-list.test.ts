@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { fetchList } from '../support/fetch-list.ts'
 import { answering, json } from './answering-server.ts'
-import { clientOf } from './client-fixture.ts'
+import { clientFor, clientOf } from './client-fixture.ts'
 import { ROUTES } from './routes-fixture.ts'
 
 const BODY = JSON.stringify(ROUTES)
@@ -24,11 +24,10 @@ it('the hash covers the decoded bytes, so a compressed list has the same hash', 
 })
 
 it('every call is reported once, with its outcome', async () => {
-  await using server = await answering((request, response) => {
+  await using fixture = await clientFor((request, response) => {
     if (request.url?.includes('with-availability')) json('{}')(request, response)
     else json(BODY)(request, response)
   })
-  await using fixture = clientOf(server.url)
 
   await fixture.pull('routes')
   await expect(fixture.pull('with-availability')).rejects.toThrow()
@@ -57,14 +56,13 @@ it.each([
 })
 
 it('the wait that a 429 asks for is computed with the clock of the answer', async () => {
-  await using server = await answering((_request, response) => {
+  await using fixture = await clientFor((_request, response) => {
     response.writeHead(429, {
       date: 'Sun, 06 Nov 1994 08:49:37 GMT',
       'retry-after': 'Sun, 06 Nov 1994 08:50:07 GMT',
     })
     response.end()
   })
-  await using fixture = clientOf(server.url)
 
   await expect(fixture.pull()).rejects.toMatchObject({
     code: 'upstream.rate_limited',

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { ROUTE_LISTS } from '../../src/platform/base/kinds.ts'
 import { parseMoney } from '../../src/platform/base/money.ts'
@@ -8,7 +8,6 @@ import type { Observation } from '../../src/upstream/observation.ts'
 import type { Provider } from '../../src/upstream/provider.ts'
 import type { Question } from '../../src/upstream/question.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
-import type { UpstreamClientOptions } from '../../src/upstream/upstream-client.ts'
 import { fetchList } from '../support/fetch-list.ts'
 import { type Answer, answering } from './answering-server.ts'
 import { clientOf } from './client-fixture.ts'
@@ -43,21 +42,15 @@ export function describeProvider(createCase: () => ProviderCase): void {
   async function withClient<T>(
     answer: Answer,
     act: (fixture: ReturnType<typeof clientOf>) => Promise<T>,
-    options: Partial<UpstreamClientOptions> = {},
   ): Promise<T> {
     await using server = await answering(answer)
     const scrub = createScrub([SECRET])
-    await using fixture = clientOf(server.url, { provider, accessToken: SECRET, scrub, ...options })
+    await using fixture = clientOf(server.url, { provider, accessToken: SECRET, scrub })
     return await act(fixture)
   }
 
-  function verifying(
-    answer: Answer,
-    asked: Question = question(),
-    options: Partial<UpstreamClientOptions> = {},
-  ): Promise<Observation> {
-    return withClient(answer, ({ client }) => client.verifyFares(asked, { signal }), options)
-  }
+  const verifying = (answer: Answer, asked: Question = question()): Promise<Observation> =>
+    withClient(answer, ({ client }) => client.verifyFares(asked, { signal }))
 
   describe(`the lists of the provider ${provider.name}`, () => {
     it.each(ROUTE_LISTS)('the list %s has the routes and places that were sent', async (list) => {
@@ -70,7 +63,7 @@ export function describeProvider(createCase: () => ProviderCase): void {
       const requests: { readonly url: string | undefined; readonly all: string }[] = []
       const answer: Answer = ({ url, headers }, response) => {
         requests.push({ url, all: JSON.stringify([url, headers]) })
-        send(response, { status: 200, ...subject.list(ROUTES) })
+        send(response, subject.list(ROUTES))
       }
 
       await withClient(answer, async ({ client, pull }) => {
@@ -91,23 +84,6 @@ export function describeProvider(createCase: () => ProviderCase): void {
       const kept = Buffer.concat(chunks)
       expect(bytes).toBe(kept.length)
       expect(contentHash).toBe(createHash('sha256').update(kept).digest('hex'))
-    })
-
-    it('an unchanged list is not sent again', async () => {
-      const validators = { etag: '"one"', lastModified: null }
-      const headers: IncomingHttpHeaders[] = []
-      const unlessOne: Answer = (request, response) => {
-        headers.push(request.headers)
-        const isOne = request.headers['if-none-match'] === '"one"'
-        send(response, { ...subject.list(ROUTES), status: isOne ? 304 : 200 })
-      }
-
-      const body = await withClient(unlessOne, ({ client }) =>
-        client.fetchRouteListIfModified('routes', { signal, validators }),
-      )
-
-      expect(body).toBeNull()
-      expect(headers).toMatchObject([provider.listRequest('routes').headers ?? {}])
     })
 
     it('a body that is no list violates the contract', async () => {
@@ -169,6 +145,14 @@ export function describeProvider(createCase: () => ProviderCase): void {
       expect(new Set(read.map(({ outbound }) => outbound.kind))).toEqual(new Set(['unknown']))
     })
 
+    it('an answer of another type is none', async () => {
+      const image = { ...subject.available(AVAILABLE), contentType: 'image/png' }
+
+      const { outbound } = await verifying(sent(image))
+
+      expect(outbound).toEqual({ kind: 'unknown', reason: 'malformed' })
+    })
+
     it('an answer and its evidence are scrubbed', async () => {
       const observation = await verifying(sent(subject.available({ 1234: `Air ${SECRET}` })))
 
@@ -198,91 +182,18 @@ export function describeProvider(createCase: () => ProviderCase): void {
       expect(new Set([first, ...paths]).size).toBe(3)
     })
   })
-
-  describe(`the errors of the provider ${provider.name}`, () => {
-    it.each([
-      [429, {}, 'upstream.rate_limited', 'rate_limited'],
-      [401, {}, 'upstream.auth', 'auth'],
-      [403, {}, 'upstream.auth', 'auth'],
-      [404, {}, 'upstream.http_4xx', 'http_4xx'],
-      [500, {}, 'upstream.http_5xx', 'http_5xx'],
-      [302, { location: '/elsewhere' }, 'upstream.redirect', 'contract_violation'],
-      [200, { 'content-type': 'image/png' }, 'upstream.contract_violation', 'malformed'],
-    ])('status %i with %j is %s', async (status, headers, code, reason) => {
-      const answer: Answer = (_request, response) => {
-        response.writeHead(status, { 'retry-after': '30', ...headers })
-        response.end('no answer')
-      }
-
-      const { outbound, retryAfterMs } = await verifying(answer)
-
-      expect(outbound).toEqual({ kind: 'unknown', reason })
-      expect(retryAfterMs).toBe(status === 429 ? 30_000 : undefined)
-      await expect(withClient(answer, ({ pull }) => pull())).rejects.toMatchObject({ code })
-    })
-
-    it('an answer that does not come in time is a timeout', async () => {
-      const limits = { listDeadlineMs: 50, verifyDeadlineMs: 50 }
-      const silent: Answer = () => undefined
-
-      const { outbound, detail } = await verifying(silent, question(), { limits })
-      const pulled = withClient(silent, ({ pull }) => pull(), { limits })
-
-      expect(outbound).toEqual({ kind: 'unknown', reason: 'timeout' })
-      expect(detail).toContain('within 50 ms')
-      await expect(pulled).rejects.toMatchObject({
-        code: 'upstream.timeout',
-        message: expect.stringContaining('within 50 ms'),
-      })
-    })
-
-    it('a body over the limit is not read', async () => {
-      const limits = { maxBodyBytes: 10, maxVerifyBytes: 10 }
-      const list = sent(subject.list(ROUTES))
-
-      const { outbound } = await verifying(sent(subject.available(AVAILABLE)), question(), {
-        limits,
-      })
-      const pulled = withClient(list, ({ pull }) => pull(), { limits })
-
-      expect(outbound).toEqual({ kind: 'unknown', reason: 'malformed' })
-      await expect(pulled).rejects.toMatchObject({ code: 'upstream.too_large' })
-    })
-
-    it('a call that its caller ends rejects with the reason', async () => {
-      const reason = new Error('the caller gave up')
-      const calls = await withClient(
-        () => undefined,
-        ({ client }) => {
-          const options = { signal: AbortSignal.abort(reason) }
-          const verified = client.verifyFares(question(), options)
-          return Promise.allSettled([verified, fetchList(client, 'routes', options)])
-        },
-      )
-
-      const rejected = { status: 'rejected', reason }
-      expect(calls).toEqual([rejected, rejected])
-    })
-  })
 }
 
 function send(
   response: ServerResponse,
-  {
-    status,
-    contentType,
-    body,
-    headers = {},
-  }: Sent & {
-    readonly status: number
-    readonly headers?: Readonly<Record<string, string>>
-  },
+  { contentType, body }: Sent,
+  headers: Readonly<Record<string, string>> = {},
 ): void {
-  response.writeHead(status, { 'content-type': contentType, ...headers })
-  response.end(status === 304 ? undefined : body)
+  response.writeHead(200, { 'content-type': contentType, ...headers })
+  response.end(body)
 }
 
 /** A 200 with this body. */
 function sent(answer: Sent, headers: Readonly<Record<string, string>> = {}): Answer {
-  return (_request, response) => send(response, { status: 200, ...answer, headers })
+  return (_request, response) => send(response, answer, headers)
 }

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import type { PassengerCounts, Question } from '../../src/upstream/question.ts'
 import { assertQuestion, PassengerRuleError, QuestionError } from '../../src/upstream/question.ts'
-import { answering, json } from './answering-server.ts'
-import { clientOf } from './client-fixture.ts'
+import { json } from './answering-server.ts'
+import { clientFor } from './client-fixture.ts'
 import { question } from './verify-fixtures.ts'
 
 function mix(
@@ -55,20 +55,11 @@ it.each([
 })
 
 it('an invalid question is refused before any call', async () => {
-  await using server = await answering(json('{}'))
-  await using fixture = clientOf(server.url)
+  await using fixture = await clientFor(json('{}'))
   const { signal } = new AbortController()
-  const forbidden = question({ passengers: mix({}) })
 
-  const mixed = fixture.client.verifyFares(forbidden, { signal })
-  const named = fixture.client.verifyFares(question({ flightId: '' }), { signal })
+  const asked = fixture.client.verifyFares(question({ passengers: mix({}) }), { signal })
 
-  await expect(mixed).rejects.toMatchObject({
-    code: 'upstream.passenger_rule',
-    retryable: false,
-    rule: 'there must be at least one adult',
-  })
-  await expect(named).rejects.toMatchObject({ code: 'upstream.question', retryable: false })
-  expect(server.requests).toEqual([])
+  await expect(asked).rejects.toMatchObject({ code: 'upstream.passenger_rule', retryable: false })
   expect(fixture.calls).toEqual([])
 })

@@ -3,8 +3,8 @@ import type { RouteListName } from '../../src/platform/base/kinds.ts'
 import type { Breaker, QuickRetry } from '../../src/upstream/attempt.ts'
 import type { Admission } from '../../src/upstream/breaker/breaker-state.ts'
 import type { UpstreamClientOptions } from '../../src/upstream/upstream-client.ts'
-import { type Answer, answering, json } from './answering-server.ts'
-import { clientOf } from './client-fixture.ts'
+import { type Answer, json } from './answering-server.ts'
+import { clientFor } from './client-fixture.ts'
 import { ROUTES } from './routes-fixture.ts'
 import { aSlot } from './slot-fixture.ts'
 import { available, question } from './verify-fixtures.ts'
@@ -29,22 +29,18 @@ function inOrder(...answers: Answer[]): Answer {
   return (request, response) => answers[Math.min(next++, answers.length - 1)]?.(request, response)
 }
 
-function retryingOn(url: string, options: Partial<UpstreamClientOptions> = {}) {
+async function retrying(answer: Answer, options: Partial<UpstreamClientOptions> = {}) {
   const slept: number[] = []
   const retries: QuickRetry[] = []
-  const fixture = clientOf(url, {
-    clock: {
-      now: () => new Date(),
-      sleep: async (ms) => {
-        slept.push(ms)
-      },
-    },
+  const sleep = async (ms: number) => void slept.push(ms)
+  const fixture = await clientFor(answer, {
+    clock: { now: () => new Date(), sleep },
     random: () => 0.5,
     retrySlot: async () => aSlot(),
     onQuickRetry: (retry) => retries.push(retry),
     ...options,
   })
-  return { fixture, slept, retries }
+  return { ...fixture, slept, retries }
 }
 
 /** A circuit breaker with these admissions in order. Afterwards it permits every call. */
@@ -71,40 +67,34 @@ describe.each([
   ['a reset in the body', resetInBody],
 ])('after %s', (_name, failure) => {
   it('a question is asked once more after a moment, and both calls are counted', async () => {
-    await using server = await answering(inOrder(failure, GOOD))
-    const { fixture, slept, retries } = retryingOn(server.url)
-    await using _ = fixture
+    await using fixture = await retrying(inOrder(failure, GOOD))
 
     const { outbound } = await fixture.client.verifyFares(question(), { signal })
 
     expect(outbound.kind).toBe('available')
-    expect(slept).toEqual([200])
+    expect(fixture.slept).toEqual([200])
     expect(fixture.calls.map((call) => call.outcome)).toEqual([expect.any(String), 'ok'])
     expect(fixture.calls[0]?.outcome).not.toBe('ok')
-    expect(retries).toEqual([{ endpoint: 'verify', outcome: 'recovered' }])
+    expect(fixture.retries).toEqual([{ endpoint: 'verify', outcome: 'recovered' }])
   })
 
   it('a list is fetched once more', async () => {
-    await using server = await answering(inOrder(failure, json(JSON.stringify(ROUTES))))
-    const { fixture, retries } = retryingOn(server.url)
-    await using _ = fixture
+    await using fixture = await retrying(inOrder(failure, json(JSON.stringify(ROUTES))))
     const list: RouteListName = 'with-availability'
 
     expect(await fixture.pull(list)).toHaveLength(ROUTES.length)
-    expect(retries).toEqual([{ endpoint: list, outcome: 'recovered' }])
+    expect(fixture.retries).toEqual([{ endpoint: list, outcome: 'recovered' }])
   })
 })
 
 it('a question is not asked a third time', async () => {
-  await using server = await answering(status(503))
-  const { fixture, retries } = retryingOn(server.url)
-  await using _ = fixture
+  await using fixture = await retrying(status(503))
 
   const { outbound } = await fixture.client.verifyFares(question(), { signal })
 
   expect(outbound).toEqual({ kind: 'unknown', reason: 'http_5xx' })
-  expect(server.requests).toHaveLength(2)
-  expect(retries).toEqual([{ endpoint: 'verify', outcome: 'failed' }])
+  expect(fixture.requests).toHaveLength(2)
+  expect(fixture.retries).toEqual([{ endpoint: 'verify', outcome: 'failed' }])
 })
 
 it.each([
@@ -116,14 +106,12 @@ it.each([
   ['a 503 with Retry-After', status(503, { 'retry-after': '7' })],
   ['an answer outside the contract', json('[]')],
 ])('a question is not retried after %s', async (_name, answer) => {
-  await using server = await answering(answer)
-  const { fixture, slept, retries } = retryingOn(server.url)
-  await using _ = fixture
+  await using fixture = await retrying(answer)
 
   await fixture.client.verifyFares(question(), { signal })
 
-  expect(server.requests).toHaveLength(1)
-  expect([slept, retries]).toEqual([[], []])
+  expect(fixture.requests).toHaveLength(1)
+  expect([fixture.slept, fixture.retries]).toEqual([[], []])
 })
 
 const REFUSED: Admission = { kind: 'refused', by: 'errors', untilMs: 0 }
@@ -133,12 +121,10 @@ it.each([
   ['refuses calls when the slot comes', [{ kind: 'allowed' }, { kind: 'allowed' }, REFUSED]],
   ['permits only a probe', [{ kind: 'allowed' }, { kind: 'probe' }]],
 ] as const)('a question is not retried if the circuit breaker %s', async (_name, admissions) => {
-  await using server = await answering(status(503))
-  const { fixture, retries } = retryingOn(server.url, { breaker: breakerWith(admissions) })
-  await using _ = fixture
+  await using fixture = await retrying(status(503), { breaker: breakerWith(admissions) })
 
   await fixture.client.verifyFares(question(), { signal })
 
-  expect(server.requests).toHaveLength(1)
-  expect(retries).toEqual([])
+  expect(fixture.requests).toHaveLength(1)
+  expect(fixture.retries).toEqual([])
 })

@@ -46,6 +46,14 @@ describe('a pause', () => {
     expect(later.pausedUntilMs - state.pausedUntilMs - 60_000).toBe(2_000)
   })
 
+  it('that is further ahead than the longest is none: the clock was set back', () => {
+    const pausedAt = (pausedUntilMs: number) => isPaused({ pausedUntilMs }, NOW)
+
+    expect([NOW, NOW + 1, NOW + MAX_PAUSE_MS, NOW + MAX_PAUSE_MS + 1].map(pausedAt)).toEqual([
+      ...[false, true, true, false],
+    ])
+  })
+
   it('counts once, even if several calls from before it are refused', () => {
     const first = throttled(UNTOUCHED, named(30_000), NOW)
     const again = throttled(first, unnamed, NOW + 100)

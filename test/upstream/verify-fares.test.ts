@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { answering, json } from './answering-server.ts'
-import { CANARY, clientOf } from './client-fixture.ts'
+import { CANARY, clientFor, clientOf } from './client-fixture.ts'
 import { aSlot } from './slot-fixture.ts'
 import { available, question } from './verify-fixtures.ts'
 
@@ -43,8 +43,7 @@ it.each([
   ['0', undefined],
   ['Fri, 01 Jan 20260 00:00:00 GMT', undefined],
 ])('an observation has the Date of its answer: %s', async (date, datedAt) => {
-  await using server = await answering(json(BODY, { date }))
-  await using fixture = clientOf(server.url)
+  await using fixture = await clientFor(json(BODY, { date }))
 
   const observation = await fixture.client.verifyFares(question(), { signal })
 
@@ -53,8 +52,7 @@ it.each([
 
 it('the evidence is cut at 64 KB of UTF-8, between characters', async () => {
   const long = JSON.stringify(available({ site: { name: '本'.repeat(60_000) } }))
-  await using server = await answering(json(long))
-  await using fixture = clientOf(server.url)
+  await using fixture = await clientFor(json(long))
 
   const { evidence, outbound } = await fixture.client.verifyFares(question(), { signal })
 
@@ -69,8 +67,10 @@ it('the evidence is scrubbed before it is cut, including secrets with NUL', asyn
   const token = 'plain-token-0123456789'
   const pad = 'x'.repeat(65_536 - 60)
   const body = `plain-\u0000token-0123456789 ${pad} ${token}${token} accessToken=of-another-client`
-  await using server = await answering(json(body))
-  await using fixture = clientOf(server.url, { accessToken: token, scrub: createScrub([token]) })
+  await using fixture = await clientFor(json(body), {
+    accessToken: token,
+    scrub: createScrub([token]),
+  })
 
   const { evidence } = await fixture.client.verifyFares(question(), { signal })
 
@@ -82,11 +82,13 @@ it('the evidence is scrubbed before it is cut, including secrets with NUL', asyn
 it('a call without a free connection fails and is not sent late', async () => {
   const arrived = Promise.withResolvers<void>()
   const abort = new AbortController()
-  await using server = await answering((request, response) => {
-    if (request.url?.includes('flightId=slow')) arrived.resolve()
-    else json(BODY)(request, response)
-  })
-  await using fixture = clientOf(server.url, { limits: { maxConnections: 1 } })
+  await using fixture = await clientFor(
+    (request, response) => {
+      if (request.url?.includes('flightId=slow')) arrived.resolve()
+      else json(BODY)(request, response)
+    },
+    { limits: { maxConnections: 1 } },
+  )
   const slow = question({ flightId: 'slow' })
   const first = fixture.client.verifyFares(slow, { signal: abort.signal }).catch(() => undefined)
   await arrived.promise
@@ -99,21 +101,23 @@ it('a call without a free connection fails and is not sent late', async () => {
   expect(refused.outbound).toEqual({ kind: 'unknown', reason: 'network' })
   expect(refused.detail).toContain('NO_FREE_CONNECTION')
   expect(taken.outbound.kind).toBe('available')
-  expect(server.requests).toHaveLength(2)
+  expect(fixture.requests).toHaveLength(2)
 })
 
 it('the slot is awaited before each list and not measured, and never before a verify call', async () => {
   const order: string[] = []
-  await using server = await answering((request, response) => {
-    order.push(request.url?.includes('verify') ? 'verify' : 'list')
-    json('[]')(request, response)
-  })
-  await using fixture = clientOf(server.url, {
-    beforeList: async () => {
-      order.push('slot')
-      return aSlot()
+  await using fixture = await clientFor(
+    (request, response) => {
+      order.push(request.url?.includes('verify') ? 'verify' : 'list')
+      json('[]')(request, response)
     },
-  })
+    {
+      beforeList: async () => {
+        order.push('slot')
+        return aSlot()
+      },
+    },
+  )
 
   await fixture.pull()
   await fixture.client.verifyFares(question(), { signal })

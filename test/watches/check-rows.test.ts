@@ -79,16 +79,12 @@ describe('a row of a watch list', () => {
   it.each<[Cells, string]>([
     [{ list: '' }, 'list: is missing'],
     [{ list: ' summer' }, 'list: must not begin or end with white space'],
-    [{ list: '.' }, 'list: must not be "." or "..", which an address cannot end in'],
     [{ reference: '..' }, 'reference: must not be "." or "..", which an address cannot end in'],
-    [{ reference: '' }, 'reference: is missing'],
     [{ reference: 'A\0' }, 'reference: must not hold a NUL character'],
     [{ reference: 'A\ud800B' }, 'reference: must not hold half of a surrogate pair'],
     [{ reference: 'A\nB' }, 'reference: must not hold control characters'],
     [{ reference: 'x'.repeat(201) }, 'reference: must not be longer than 200 characters'],
     [{ flight_id: ' ' }, 'flight_id: is missing'],
-    [{ flight_id: '1\u00002' }, 'flight_id: must not hold a NUL character'],
-    [{ return_flight_id: '\udc00' }, 'return_flight_id: must not hold half of a surrogate pair'],
     [{ residents_adults: '' }, 'residents_adults: is missing'],
     [{ residents_adults: '13' }, 'residents_adults: must be a whole number from 0 to 12, not "13"'],
     [
@@ -96,20 +92,8 @@ describe('a row of a watch list', () => {
       'residents_infants: must be a whole number from 0 to 12, not "-1"',
     ],
     [
-      { residents_children: '1.0' },
-      'residents_children: must be a whole number from 0 to 12, not "1.0"',
-    ],
-    [
-      { residents_children: 'two' },
-      'residents_children: must be a whole number from 0 to 12, not "two"',
-    ],
-    [
       { non_residents_adults: '0' },
       'residents_adults, non_residents_adults: there must be at least one adult',
-    ],
-    [
-      { residents_infants: '1', non_residents_infants: '1' },
-      'residents_infants, non_residents_infants: infants must not outnumber adults',
     ],
     [
       { price_threshold_amount: '-1' },
@@ -120,24 +104,14 @@ describe('a row of a watch list', () => {
       'price_threshold_percent: must be a decimal number of 0 or more such as 12.50, not "5%"',
     ],
     [
-      { price_threshold_amount: 'NaN' },
-      'price_threshold_amount: must be a decimal number of 0 or more such as 12.50, not "NaN"',
-    ],
-    [
       { departs_on: '2026-02-30' },
       'departs_on: must be a date such as 2026-01-31, not "2026-02-30"',
     ],
-    [
-      { departs_on: '0000-01-01' },
-      'departs_on: must be a date such as 2026-01-31, not "0000-01-01"',
-    ],
-    [{ departs_on: '1/2/2026' }, 'departs_on: must be a date such as 2026-01-31, not "1/2/2026"'],
     [
       { min_interval_seconds: '0' },
       'min_interval_seconds: must be a whole number from 1 to 2592000, not "0"',
     ],
     [{ priority: 'Urgent' }, 'priority: must be low, normal, high or urgent, not "Urgent"'],
-    [{ priority: '20' }, 'priority: must be low, normal, high or urgent, not "20"'],
   ])('a row with %j is invalid', (given, error) => {
     expect(errorsOf(given)).toEqual([error])
   })

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { type Db, sql } from '../../src/platform/db/database.ts'
-import { deleteWatches, pauseWatches, resumeWatches } from '../../src/watches/change-watches.ts'
+import { pauseWatches } from '../../src/watches/change-watches.ts'
 import { type ImportOutcome, planWatchImport } from '../../src/watches/import/import-watch-list.ts'
 import { rowsOf } from '../../src/watches/rows/watch-row.ts'
 import { listWatches, type Watch } from '../../src/watches/watch-lists.ts'
@@ -12,7 +12,6 @@ import {
   entriesOf,
   fareRows,
   importRows,
-  manyCells,
   newReseller,
   resellerWith,
   watchRows,
@@ -206,7 +205,7 @@ const references = (watches: readonly Watch[]) => watches.map((watch) => watch.e
 const paused = (watches: readonly Watch[]) =>
   references(watches.filter((watch) => watch.pausedAt !== null))
 
-describe('pauseWatches, resumeWatches and deleteWatches', () => {
+describe('a pause', () => {
   it('a paused watch stays paused through an import that changes it, and its fare is not checked', async ({
     db,
   }) => {
@@ -221,23 +220,6 @@ describe('pauseWatches, resumeWatches and deleteWatches', () => {
       { flightId: '101', ended: true, lane: null },
       { flightId: '102', ended: true, lane: null },
     ])
-  })
-
-  it.for([
-    ['pause', pauseWatches],
-    ['resume', resumeWatches],
-    ['delete', deleteWatches],
-  ] as const)('%s changes no watch if a reference is unknown', async ([, change], { db }) => {
-    const resellerId = await resellerWith(db, manyCells(2))
-    const before = await watchesOf(db, resellerId)
-
-    const changing = change(db, { resellerId, list: 'summer', references: ['R0', 'R9', 'R8'] })
-
-    await expect(changing).rejects.toMatchObject({
-      code: 'not_found',
-      references: ['R9', 'R8'],
-    })
-    expect(await watchesOf(db, resellerId)).toEqual(before)
   })
 })
 

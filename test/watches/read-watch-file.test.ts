@@ -20,7 +20,6 @@ describe('a CSV file', () => {
     ['a byte order mark', `\ufeff${lines(HEADER, 's,A,1,0,1', 's,B,1,0,1')}`],
     ['Windows line ends', lines(HEADER, 's,A,1,0,1', 's,B,1,0,1').replaceAll('\n', '\r\n')],
     ['old Mac line ends', lines(HEADER, 's,A,1,0,1', 's,B,1,0,1').replaceAll('\n', '\r')],
-    ['mixed line ends', `${HEADER}\ns,A,1,0,1\r\ns,B,1,0,1`],
     [
       'white space around cells',
       lines(HEADER.replaceAll(',', ' , '), 's, A ,1,0,1', '"s","B",1,0,1 '),
@@ -90,8 +89,6 @@ describe('a CSV file', () => {
   it.each([
     ['no content', '', 'line 1: the header is missing'],
     ['an unknown column', lines(`${HEADER},fligth_id`), 'line 1: unknown column "fligth_id"'],
-    ['several unknown columns', lines(`${HEADER},x,__proto__`), 'unknown columns "x", "__proto__"'],
-    ['a column without a name', lines(`list,,${HEADER}`), 'unknown column ""'],
     ['a duplicate column', lines(`${HEADER},list`), 'the column list appears twice'],
     [
       'columns missing',
@@ -159,7 +156,6 @@ describe('a YAML file', () => {
 
   it.each([
     ['in brackets', `[{${ENTRY}}, {${ENTRY.replace('A', 'B')}}]\n`],
-    ['that is indented', `  - {${ENTRY}}\n  - {${ENTRY.replace('A', 'B')}}\n`],
     ['with Windows line ends', `- {${ENTRY}}\r\n- {${ENTRY.replace('A', 'B')}}\r\n`],
   ])('a list may be written %s', async (_, content) => {
     const rows = await readRows('a.yaml', content)
@@ -197,21 +193,13 @@ describe('a YAML file', () => {
 
   it.each([
     ['no content', '', 'line 1: the file must be a list of entries'],
-    ['only a comment', '# nothing\n', 'the file must be a list of entries'],
     ['a map after a comment', '# one\n\nlist: s\n', 'line 3: the file must be a list of entries'],
     ['two documents', '- list: s\n---\n- list: t\n', 'line 2: a second document begins here'],
-    ['no list', 'watches:\n- list: s\n', 'the file must be a list of entries'],
     [
       'broken YAML',
       lines('- list: s', '  reference: A', '- list: "s', '  reference: B'),
       'Missing closing "quote, in the entry of line 3',
     ],
-    [
-      'a duplicate column',
-      lines('- list: s', '  reference: A', '  list: s'),
-      'line 3: Map keys must be unique',
-    ],
-    ['two documents', lines('- list: s', '---', '- list: s'), 'line 2: '],
   ])('a file with %s is rejected', async (_, content, message) => {
     await expect(readRows('a.yaml', content)).rejects.toThrow(message)
   })

@@ -10,7 +10,6 @@ import {
   fareRows,
   importRows,
   manyCells,
-  newReseller,
   resellerWith,
 } from './watch-fixtures.ts'
 
@@ -21,30 +20,6 @@ describe('syncTrackedFares', () => {
     await resellerWith(db, [cells({ reference: 'A', flight_id: '1' })])
 
     await until('the hint', () => hints() === 1)
-  })
-
-  it('equal questions share one tracked fare, in any list, by any reseller, in any order and spelling', async ({
-    db,
-  }) => {
-    const one = await newReseller(db, 'one')
-    const two = await newReseller(db, 'two')
-    await importRows(db, one, [
-      cells({ reference: 'A', non_residents_adults: '5' }),
-      cells({ reference: 'B', non_residents_adults: '05', flight_id: ' 101 ' }),
-      cells({ list: 'winter', reference: 'A', non_residents_adults: '5', residents_infants: '0' }),
-    ])
-
-    const outcome = await importRows(db, two, [
-      cells({
-        reference: 'Z',
-        non_residents_adults: ' 5',
-        residents_children: '',
-        return_flight_id: ' ',
-      }),
-    ])
-
-    expect(outcome).toMatchObject({ added: 1, trackedFaresAdded: 0 })
-    expect(await fareRows(db)).toMatchObject([{ flightId: '101', watchers: 4 }])
   })
 
   it('questions that differ in a flight, a residence or one passenger have a tracked fare each', async ({

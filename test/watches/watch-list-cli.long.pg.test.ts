@@ -24,35 +24,18 @@ describe('farewatch watch-list', () => {
     const lists = (line: string) => run(`watch-lists ${line} --reseller northwind`)
     const file = await fileOf('watches.csv', CSV)
 
-    expect(await run('resellers create northwind')).toMatchObject({
-      exit: 0,
-      stdout: 'reseller northwind created\n',
-    })
-    expect(await run('resellers create northwind')).toMatchObject({
-      exit: 1,
-      stderr: 'farewatch: there is a reseller named "northwind" already\n',
-    })
-    expect(await run('resellers create ')).toMatchObject({ exit: 2, stdout: '' })
-    expect(await run('watch-lists list --reseller unknown')).toMatchObject({
-      exit: 1,
-      stderr: expect.stringContaining('there is no reseller named "unknown"'),
-    })
+    const made = [await run('resellers create northwind'), await run('resellers create northwind')]
+    expect(made).toMatchObject([
+      { exit: 0, stdout: 'reseller northwind created\n' },
+      { exit: 1, stderr: 'farewatch: there is a reseller named "northwind" already\n' },
+    ])
     expect(await lists('import nowhere.csv')).toMatchObject({
       exit: 2,
       stderr: 'farewatch: cannot read nowhere.csv: the file does not exist\n',
     })
     const imported = await lists(`import ${file} --json`)
-    expect(imported).toMatchObject({ exit: 0, stderr: '' })
-    expect(JSON.parse(imported.stdout)).toEqual({
-      added: 3,
-      changed: 0,
-      unchanged: 0,
-      ended: 0,
-      cleared: 0,
-      invalid: 0,
-      warnings: [],
-    })
-    expect((await lists(`import ${file}`)).stdout).toBe('0 added, 0 changed, 3 unchanged\n')
+    const nothing = { changed: 0, unchanged: 0, ended: 0, cleared: 0, invalid: 0, warnings: [] }
+    expect(JSON.parse(imported.stdout)).toEqual({ added: 3, ...nothing })
 
     const exported = await lists('export')
     expect(exported.stdout).toBe(
@@ -66,14 +49,8 @@ describe('farewatch watch-list', () => {
     )
     const yaml = await lists('export --list winter --format yaml')
     expect(yaml.stdout).toContain('- list: winter\n  reference: =B\n  flight_id: "101"\n')
-    const unseen = await lists('export --list summer --status new')
-    expect(unseen.stdout.split('\n')).toHaveLength(4)
     const bookable = await lists('export --state bookable --place PMI')
     expect(bookable).toMatchObject({ exit: 0, stdout: `${HEADER}\n` })
-    expect(await lists('export --list autumn')).toMatchObject({
-      exit: 1,
-      stderr: 'farewatch: the reseller has no watch list named "autumn"\n',
-    })
     await writeFile(file, exported.stdout)
     expect((await lists(`import ${file}`)).stdout).toContain('3 unchanged')
 
@@ -88,13 +65,6 @@ describe('farewatch watch-list', () => {
         '',
       ].join('\n'),
     )
-    const json = await lists(`diff ${file} --json`)
-    expect(
-      json.stdout
-        .split('\n')
-        .slice(0, -1)
-        .map((line) => JSON.parse(line).kind),
-    ).toEqual(['added', 'changed', 'absent'])
 
     const pause = await lists('pause --list summer --reference A-1 --reference A-2')
     expect(pause.stdout).toBe('2 watches paused\n')
@@ -103,8 +73,6 @@ describe('farewatch watch-list', () => {
     const deleted = await lists('delete --list winter --yes')
     expect(deleted.stdout).toBe('the list "winter" and its watches deleted\n')
 
-    const listed = await run('resellers list --json')
-    expect(JSON.parse(listed.stdout)).toMatchObject({ name: 'northwind', lists: 1, watches: 2 })
     expect((await run('resellers disable northwind')).stdout).toBe(
       'reseller northwind disabled: 2 tracked fares ended\n',
     )

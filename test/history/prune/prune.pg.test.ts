@@ -103,21 +103,20 @@ describe('a prune', () => {
       insert into delivery (endpoint_id, seq, previous_seq, recorded_at)
       select ${endpoint}, 5, 0, recorded_at from watch_change where reseller_id = 1 and seq = 5
     `.execute(db)
-    const kept = await sql<{ seq: number }>`
-      select w.seq, c.seq as change from watch_change w left join availability_change c on c.id = w.change_id
-       where w.reseller_id = 1 and w.seq >= 5
-       order by w.seq
-    `.execute(db)
+    const recordsFrom = async (seq: number) => {
+      const { rows } = await sql`
+        select w.seq, c.seq as change from watch_change w left join availability_change c on c.id = w.change_id
+         where w.reseller_id = 1 and w.seq >= ${seq}
+         order by w.seq
+      `.execute(db)
+      return rows
+    }
+    const kept = await recordsFrom(5)
 
     const { needs } = await prune(db, to)
 
     expect(needs).toEqual([{ reseller: 'ana', endpointId: endpoint, seq: 5 }])
-    const { rows } = await sql<{ seq: number }>`
-      select w.seq, c.seq as change from watch_change w left join availability_change c on c.id = w.change_id
-       where w.reseller_id = 1
-       order by w.seq
-    `.execute(db)
-    expect(rows).toEqual(kept.rows)
+    expect(await recordsFrom(0)).toEqual(kept)
     const { rows: first } = await sql<{ first: number; min: number }>`
       select (select first_seq from feed_head where feed = 'availability') as first,
              (select min(seq) from availability_change) as min,
