@@ -110,9 +110,13 @@ function addDocsPages(server: FastifyInstance, document: object): void {
     '/openapi.json': () => JSON.stringify(document),
     '/docs': () => apiPage(document),
     ...guides(),
-    ...problemPages(),
   }
   for (const [url, write] of Object.entries(pages)) server.get(url, sender(url, write))
+  const problems = problemPages()
+  server.get<{ Params: { code: string } }>(problemPage(':code'), (request, reply) => {
+    const send = problems.get(request.params.code)
+    return send === undefined ? reply.callNotFound() : send(request, reply)
+  })
   server.get<{ Querystring: { q?: unknown } }>('/docs/search', (request, reply) => {
     const { q } = request.query
     reply.type('text/html; charset=utf-8').header('content-security-policy', DOCS_POLICY)
@@ -120,14 +124,17 @@ function addDocsPages(server: FastifyInstance, document: object): void {
   })
 }
 
-/** The pages to which the `type` of problems leads, by their addresses. */
-function problemPages(): Record<string, () => string> {
+/** What sends the page to which the `type` of a problem leads, by its code. */
+function problemPages() {
   const pages = Object.entries(PROBLEMS).map(([code, { status, title, cause, remedy }]) => {
-    const head = `<h1>${escaped(title)}</h1>\n<p><code>${code}</code>, status ${status}</p>\n`
-    const body = `${head}<h2>Cause</h2>\n${markdown(cause)}<h2>Remedy</h2>\n${markdown(remedy)}`
-    return [problemPage(code), () => docsPage(title, body)] as const
+    const write = () => {
+      const head = `<h1>${escaped(title)}</h1>\n<p><code>${code}</code>, status ${status}</p>\n`
+      const body = `${head}<h2>Cause</h2>\n${markdown(cause)}<h2>Remedy</h2>\n${markdown(remedy)}`
+      return docsPage(title, body)
+    }
+    return [code, sender(problemPage(code), write)] as const
   })
-  return Object.fromEntries(pages)
+  return new Map(pages)
 }
 
 function sender(url: string, write: () => string) {

@@ -93,7 +93,7 @@ export function sendAsset(
  */
 export function addPageFiles(server: FastifyInstance): void {
   for (const [url, asset] of page().files) {
-    server.get(hashedUrl(url, asset), (request, reply) => {
+    server.get(hashedUrl(url, asset), { exposeHeadRoute: false }, (request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable')
       return sendEncoded(request, reply.type(asset.type), asset.body)
     })
