@@ -49,9 +49,8 @@ describe.for(KEYED)('%s', ([id, operation]) => {
     expect(shapes).toEqual([shapes[0], shapes[0], shapes[0]])
   })
 
-  it.runIf(operation.scope !== 'any')(
-    'a key without the scope is refused',
-    async ({ api: { db, seed, base } }) => {
+  if (operation.scope !== 'any')
+    it('a key without the scope is refused', async ({ api: { db, seed, base } }) => {
       const { alpha } = seed
       const without: Record<string, () => Promise<string>> = {
         read: () => scopedKey(db, alpha, ['watch']),
@@ -63,12 +62,10 @@ describe.for(KEYED)('%s', ([id, operation]) => {
 
       expect(answer).toEqual(problem(403, 'access.missing_scope'))
       expect(answer.headers.get('www-authenticate')).toContain(`scope="${operation.scope}"`)
-    },
-  )
+    })
 
-  it.runIf(operation.audience === 'resellers')(
-    'an operator’s key is refused',
-    async ({ api: { seed, base } }) => {
+  if (operation.audience === 'resellers')
+    it('an operator’s key is refused', async ({ api: { seed, base } }) => {
       const { keys } = seed
 
       const answer = await call(base, operation, { key: keys.operator })
@@ -77,17 +74,17 @@ describe.for(KEYED)('%s', ([id, operation]) => {
         ? 'access.resellers_only'
         : 'access.missing_scope'
       expect(answer).toEqual(problem(403, code))
-    },
-  )
+    })
 
   // A seq counts the caller's own feed: records.pg.test.ts shows that it never reaches another one.
-  it.runIf(
+  if (
     operation.audience === 'resellers' &&
-      operation.params !== undefined &&
-      operation.example.params?.seq === undefined,
-  )(
-    'another reseller’s resource is not found, like one that no reseller has',
-    async ({ api: { db, seed, base } }) => {
+    operation.params !== undefined &&
+    operation.example.params?.seq === undefined
+  )
+    it('another reseller’s resource is not found, like one that no reseller has', async ({
+      api: { db, seed, base },
+    }) => {
       const other = await createReseller(db, `without lists, ${id}`)
       const { text } = await createApiKey(db, { resellerId: other.id, scopes: ['read', 'watch'] })
 
@@ -96,8 +93,7 @@ describe.for(KEYED)('%s', ([id, operation]) => {
 
       expect(answer.status).toBe(404)
       expect(shapeOf(answer)).toEqual(shapeOf(missing))
-    },
-  )
+    })
 
   it('a key in the query is accepted on the upstream’s own endpoints only', async ({
     api: { seed, base },
