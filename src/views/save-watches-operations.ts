@@ -123,7 +123,7 @@ const saveWatches = reseller({
         errors: Type.Array(ProblemFault, { description: 'Those of the first 50 of them.' }),
         warnings: Type.Array(ProblemFault, {
           description:
-            'The first 50 doubts about watches that begin: a flight id that is no number, a flight that has departed or that no answer has shown. They are saved all the same.',
+            'The first 50 doubts about watches that begin: a flight id that is no number, a flight that has departed or that no answer has shown, a code of no place. They are saved all the same.',
         }),
       },
       { title: 'SavedWatches' },

@@ -40,3 +40,9 @@ it('the first record of a fare shows its state and price, and is no kind that an
   expect(watchKinds()).toContain('watch_started')
   expect(watchKinds()).not.toContain('first_seen')
 })
+
+it('an operator’s record of a route, which names no place, has the text of its kind', () => {
+  const record = { kind: 'route_lost_availability', runId: 7, recordedAt: '2026-11-30T10:00:00Z' }
+
+  expect(changeText(record)).toBe('route cannot be booked any more')
+})

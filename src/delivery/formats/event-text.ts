@@ -45,18 +45,23 @@ interface Reader {
  * @example 'New route: Palma – Oslo, first seen today (PMI–OSL)'
  */
 export function eventText(change: ShownEvent | ShownRouteChange, reader: Reader): string {
-  if ('runId' in change) return routeText(change, reader.year)
-  return [fareEventText(change, reader), ...notesOf(change)].join(', ')
+  const known = KINDS[change.kind]
+  if (known === undefined) return plain(change.kind)
+  const isRoute = 'runId' in change
+  const values = isRoute ? routeValues(change, reader) : fareValues(change, reader)
+  const text = phrase(known.sentences, values) ?? known.label
+  return [text, ...(isRoute ? [] : notesOf(change))].join(', ')
 }
 
-function routeText(record: ShownRouteChange, year: number): string {
-  const { kind, route, place, firstSeenAt, detectedAt } = record
+/** Operators' records of routes have the ids of the places alone. */
+function routeValues(record: ShownRouteChange, { year }: Reader) {
+  const { route, place, firstSeenAt, detectedAt } = record
   const join = (text: (place: ShownPlace) => string) =>
     route ? `${text(route.departure)} – ${text(route.destination)}` : undefined
   const codeOf = ({ iata, id = '?' }: ShownPlace) => nameText(iata || id)
   // Records of messages that wait are JSON.
   const [seen, now] = [new Date(firstSeenAt ?? 0), new Date(detectedAt)]
-  const values = {
+  return {
     route: join((end) => nameText(end.city || codeOf(end))),
     codes: join(codeOf)?.replace(' – ', '–'),
     today: seen < now ? undefined : 'today',
@@ -64,7 +69,6 @@ function routeText(record: ShownRouteChange, year: number): string {
     place: place && placeName(place.after),
     placeBefore: place && placeName(place.before),
   }
-  return phrase(KINDS[kind]?.sentences ?? [], values) ?? plain(kind)
 }
 
 interface ShownPlace {
@@ -138,15 +142,12 @@ function dayText(date: string, thisYear: number): string | undefined {
   return name && `${day} ${name}${year === thisYear ? '' : ` ${year}`}`
 }
 
-/** The sentence of the kind, with what the record knows. */
-function fareEventText(change: ShownEvent, reader: Reader): string {
+function fareValues(change: ShownEvent, reader: Reader) {
   const { kind, reason, before } = change
   const after = change.after as Belief
-  const known = KINDS[kind]
-  if (known === undefined) return plain(kind)
-  const values = {
+  return {
     state: stateText(after, reader),
-    reason: REASONS[reason ?? ''] ?? known.label,
+    reason: REASONS[reason ?? ''] ?? KINDS[kind]?.label,
     leg: lostLegText(after),
     before: flightBefore(change, reader),
     price: priceText(after, reader),
@@ -155,7 +156,6 @@ function fareEventText(change: ShownEvent, reader: Reader): string {
     siteBefore: before === null ? undefined : sitesText(before),
     ...stepOf(before?.price, after.price),
   }
-  return phrase(known.sentences, values) ?? known.label
 }
 
 /** The state of a fare now, with its price if it can be booked. */
