@@ -19,6 +19,9 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** Packages have tests of their own. */
+const PACKAGES = '**/node_modules/**'
+
 const STORES = { globalSetup: ['test/support/stores-setup.ts'] }
 
 export default defineConfig({
@@ -33,22 +36,24 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     projects: [
+      // All of them in the same workers: each worker compiles the program once.
       {
         extends: true,
         test: {
-          name: 'stores',
-          include: ['test/**/*.pg.test.ts'],
-          exclude: [...LONG, ...NIGHTLY],
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: [PACKAGES, ...LONG, ...NIGHTLY],
           ...STORES,
           sequence: { groupOrder: 1 },
         },
       },
+      // Those of them that need no store.
       {
         extends: true,
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['**/node_modules/**', 'test/**/*.pg.test.ts', ...LONG, ...NIGHTLY],
+          exclude: [PACKAGES, 'test/**/*.pg.test.ts', ...LONG, ...NIGHTLY],
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { anyText } from '../support/any-text.ts'
 
 type Shape = Readonly<Record<string, unknown>>
 
@@ -39,7 +40,7 @@ const TEXTS = [
 /** Hostile values. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...TEXTS),
-  fc.string({ unit: 'binary', maxLength: 200 }),
+  anyText({ maxLength: 200 }),
   fc.double().map(String),
 )
 

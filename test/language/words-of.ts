@@ -16,11 +16,13 @@ export interface Prose {
 export function wordsOf(source: string): { identifiers: Identifier[]; prose: Prose[] } {
   const identifiers: Identifier[] = []
   const prose: Prose[] = []
+  const known = new Set<string>()
   let line = 1
   for (const token of jsTokens(source)) {
-    if (token.value === 'allSettled') {
-      // A name of JavaScript.
+    if (token.value === 'allSettled' || known.has(token.value)) {
+      // A name of JavaScript, or one that the file has used before.
     } else if (token.type === 'IdentifierName' || token.type === 'PrivateIdentifier') {
+      known.add(token.value)
       identifiers.push({ name: token.value, line })
     } else if (/Comment|String|Template/.test(token.type) && token.value.includes(' ')) {
       prose.push({ text: token.value, line })

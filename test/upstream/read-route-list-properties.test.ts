@@ -3,15 +3,16 @@ import { expect, it } from 'vitest'
 import { cleanText } from '../../src/platform/base/text.ts'
 import type { Route } from '../../src/upstream/route-list.ts'
 import { UpstreamContractError, UpstreamTooLargeError } from '../../src/upstream/upstream-errors.ts'
+import { anyText } from '../support/any-text.ts'
 import { chooser, writeRoutes } from './json-writer.ts'
 import { chunksOf, ROUTES, readAll } from './routes-fixture.ts'
 
-const anyText = fc.string({ unit: 'binary' }).map((text) => cleanText(text, 200))
+const anyCleanText = anyText().map((text) => cleanText(text, 200))
 const anyId = fc.oneof(
   fc.bigInt({ min: 0n, max: 10n ** 30n }).map(String),
-  anyText.filter((id) => id.trim() !== ''),
+  anyCleanText.filter((id) => id.trim() !== ''),
 )
-const anyName = anyText.map((text) => text.normalize('NFC').trim())
+const anyName = anyCleanText.map((text) => text.normalize('NFC').trim())
 const anyPlace = fc.record({ id: anyId, iata: anyName, city: anyName, country: anyName })
 const anyRoutes: fc.Arbitrary<Route[]> = fc.array(
   fc.record({ departure: anyPlace, destination: anyPlace }),

@@ -10,6 +10,7 @@ import {
 } from '../../src/upstream/question.ts'
 import type { Intents } from '../../src/watches/rows/settings.ts'
 import type { WatchEntry } from '../../src/watches/rows/watch-row.ts'
+import { anyText } from '../support/any-text.ts'
 
 /** Texts that file formats may misread. */
 const NASTY = [
@@ -58,7 +59,7 @@ export const name = () =>
     .oneof(
       fc.constantFrom(...NASTY),
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
+      anyText({ minLength: 1, maxLength: 8 }),
     )
     .filter((text) => nameFault(text) === undefined)
 

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, scryptSync } from 'node:crypto'
+import { memoized } from '../../platform/base/cache.ts'
 import { AppError } from '../../platform/base/errors.ts'
 import { seal, unseal } from '../../platform/base/sealing.ts'
 import { type Db, sql, type Tx } from '../../platform/db/database.ts'
@@ -126,8 +127,7 @@ export const headersPlace = (endpointId: string) => `${endpointId} headers`
  * one claim share the result. Throws SealError.
  */
 export function createOpenTarget(sealer: Sealer): (endpoint: SealedEndpoint) => Target {
-  const opened = new WeakMap<SealedEndpoint, Target>()
-  const open = ({ id, target, secret, previousSecrets, headers, template }: SealedEndpoint) => ({
+  return memoized(({ id, target, secret, previousSecrets, headers, template }) => ({
     endpointId: id,
     address: sealer.open(target, targetPlace(id)),
     secrets: (secret === null ? [] : [secret, ...previousSecrets]).map((sealed) =>
@@ -135,12 +135,7 @@ export function createOpenTarget(sealer: Sealer): (endpoint: SealedEndpoint) => 
     ),
     headers: headers === null ? {} : JSON.parse(sealer.open(headers, headersPlace(id))),
     template,
-  })
-  return (endpoint) => {
-    const target = opened.get(endpoint) ?? open(endpoint)
-    opened.set(endpoint, target)
-    return target
-  }
+  }))
 }
 
 /** Throws WrongEncryptionKeyError if the keys of this process cannot open every endpoint. */

@@ -2,6 +2,7 @@ import { Resolver } from 'node:dns/promises'
 import type { LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { buildConnector } from 'undici'
+import { memoized } from '../../platform/base/cache.ts'
 import { skipInterimAnswers } from '../../platform/base/interim-answers.ts'
 import { isLoopbackHost } from '../../platform/base/loopback.ts'
 
@@ -84,19 +85,14 @@ interface Network {
 }
 
 const PORT = /(?<=\/\d+):(\d+)$/
-const parsedNetworks = new WeakMap<readonly string[], readonly Network[]>()
 
-/** The same list of the settings is used for every delivery, and parsed once. */
-function networksOf(allowedNetworks: readonly string[]): readonly Network[] {
-  const parsed =
-    parsedNetworks.get(allowedNetworks) ??
-    allowedNetworks.map((network) => ({
-      range: ipaddr.parseCIDR(network.replace(PORT, '')),
-      only: PORT.exec(network)?.[1],
-    }))
-  parsedNetworks.set(allowedNetworks, parsed)
-  return parsed
-}
+/** The same list of the settings is used for every delivery. */
+const networksOf = memoized((allowedNetworks: readonly string[]): readonly Network[] =>
+  allowedNetworks.map((network) => ({
+    range: ipaddr.parseCIDR(network.replace(PORT, '')),
+    only: PORT.exec(network)?.[1],
+  })),
+)
 
 /** All addresses of a host name. Rejects, or resolves to nothing, if there are none. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>

@@ -64,3 +64,13 @@ export function lazily<T>(make: () => T): () => T {
     return made.value
   }
 }
+
+/** Computes what follows from an object at its first use, and keeps it as long as the object. The object must not change. */
+export function memoized<T extends object, R extends object>(compute: (of: T) => R): (of: T) => R {
+  const made = new WeakMap<T, R>()
+  return (of) => {
+    const result = made.get(of) ?? compute(of)
+    made.set(of, result)
+    return result
+  }
+}

@@ -31,32 +31,29 @@ export function addOperations<D>(server: FastifyInstance, options: AddOperations
     if (found === undefined) throw new Error('the request was not authorized')
     return found
   }
-  for (const operation of options.operations) {
+  const add = (scope: FastifyInstance, operation: Operation<D>) => {
     const handle = createHandler(operation, options)
-    const add = (scope: FastifyInstance) =>
-      scope.route({
-        method: operation.method,
-        url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-        config: { operation: operation.id },
-        // Before the body is read, so that no client can send megabytes without a key.
-        onRequest: async (request, reply) => {
-          const ended = signalOfEnd(reply.raw)
-          const caller = await authorize(options, operation, { request, reply })
-          const place = await options.limits.enter(operation, caller, ended)
-          callers.set(request, { caller, place })
-        },
-        handler: (request, reply) => handle({ request, reply, ...enteredOf(request) }),
-      })
-    if (operation.csv === undefined) {
-      add(server)
-      continue
-    }
-    server.register((scope, _options, done) => {
-      addCsvBodies(scope)
-      add(scope)
-      done()
+    scope.route({
+      method: operation.method,
+      url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      config: { operation: operation.id },
+      // Before the body is read, so that no client can send megabytes without a key.
+      onRequest: async (request, reply) => {
+        const ended = signalOfEnd(reply.raw)
+        const caller = await authorize(options, operation, { request, reply })
+        const place = await options.limits.enter(operation, caller, ended)
+        callers.set(request, { caller, place })
+      },
+      handler: (request, reply) => handle({ request, reply, ...enteredOf(request) }),
     })
   }
+  server.register((files, _options, done) => {
+    addCsvBodies(files)
+    for (const operation of options.operations) {
+      add(operation.csv === undefined ? server : files, operation)
+    }
+    done()
+  })
 }
 
 interface Handling extends Entered {

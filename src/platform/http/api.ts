@@ -1,3 +1,4 @@
+import path from 'node:path'
 import compress from '@fastify/compress'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
@@ -11,7 +12,7 @@ import { addJsonBodies } from './read-body.ts'
 import { addRequestLimits, type RequestLimitOptions } from './request-limits.ts'
 import { COMPRESS_FROM_BYTES, ENCODINGS } from './responses.ts'
 import { createHttpServer, type HttpServer, type HttpServerOptions } from './server.ts'
-import { addPageFiles, addWebPage, assetOf, sendAsset } from './web-page.ts'
+import { addFiles, addWebPage, assetOf, sendAsset } from './web-page.ts'
 
 interface ApiOptions<D>
   extends HttpServerOptions,
@@ -67,12 +68,12 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
   reportAnswers(server, options)
   addNoOperation(server, options.operations, limits)
   // The hook of the compression sees only routes that are added later. The documentation needs no key, so it comes before:
-  // a caller without a key cannot make the server compress.
-  addPageFiles(server)
+  // a caller without a key cannot make the server compress. What a browser keeps counts against no limit.
+  addWebPage(server)
   server.register((scope, _options, done) => {
     scope.addHook('onRequest', (request, reply) => limits.count(request, reply))
     addDocsPages(scope, options.document)
-    addWebPage(scope, options)
+    if (options.readFreshness !== undefined) scope.get('/freshness', options.readFreshness)
     done()
   })
   server.register(compress, {
@@ -110,13 +111,10 @@ function addDocsPages(server: FastifyInstance, document: object): void {
     '/openapi.json': () => JSON.stringify(document),
     '/docs': () => apiPage(document),
     ...guides(),
+    ...problemPages(),
   }
-  for (const [url, write] of Object.entries(pages)) server.get(url, sender(url, write))
-  const problems = problemPages()
-  server.get<{ Params: { code: string } }>(problemPage(':code'), (request, reply) => {
-    const send = problems.get(request.params.code)
-    return send === undefined ? reply.callNotFound() : send(request, reply)
-  })
+  const senders = Object.entries(pages).map(([url, write]) => [url, sender(url, write)] as const)
+  addFiles(server, senders)
   server.get<{ Querystring: { q?: unknown } }>('/docs/search', (request, reply) => {
     const { q } = request.query
     reply.type('text/html; charset=utf-8').header('content-security-policy', DOCS_POLICY)
@@ -124,21 +122,21 @@ function addDocsPages(server: FastifyInstance, document: object): void {
   })
 }
 
-/** What sends the page to which the `type` of a problem leads, by its code. */
-function problemPages() {
+/** The pages to which the `type` of a problem leads, by their addresses. */
+function problemPages(): Record<string, () => string> {
   const pages = Object.entries(PROBLEMS).map(([code, { status, title, cause, remedy }]) => {
     const write = () => {
       const head = `<h1>${escaped(title)}</h1>\n<p><code>${code}</code>, status ${status}</p>\n`
       const body = `${head}<h2>Cause</h2>\n${markdown(cause)}<h2>Remedy</h2>\n${markdown(remedy)}`
       return docsPage(title, body)
     }
-    return [code, sender(problemPage(code), write)] as const
+    return [problemPage(code), write]
   })
-  return new Map(pages)
+  return Object.fromEntries(pages)
 }
 
 function sender(url: string, write: () => string) {
-  const written = lazily(() => assetOf(write(), /\.(json|md|txt)$/.exec(url)?.[0] ?? '.html'))
+  const written = lazily(() => assetOf(write(), path.extname(url)))
   return (request: FastifyRequest, reply: FastifyReply) =>
     sendAsset(request, reply, { asset: written(), policy: DOCS_POLICY })
 }

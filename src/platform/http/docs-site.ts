@@ -84,8 +84,8 @@ export function searchDocs(asked: string): Section[] {
   if (words.length === 0) return []
   const hasAll = (text: string) => words.every((word) => text.toLowerCase().includes(word))
   const found = sections().filter(({ page, heading, text }) => hasAll(`${page} ${heading} ${text}`))
-  const byHeading = Object.groupBy(found, ({ heading }) => (hasAll(heading) ? 'yes' : 'no'))
-  return [...(byHeading.yes ?? []), ...(byHeading.no ?? [])].slice(0, MOST_FOUND)
+  const rank = ({ heading }: Section) => (hasAll(heading) ? 0 : 1)
+  return found.toSorted((a, b) => rank(a) - rank(b)).slice(0, MOST_FOUND)
 }
 
 /** The page of what was found. */

@@ -1,4 +1,5 @@
 import type { Operation } from './operation.ts'
+import { rewriting } from './schemas.ts'
 
 type Responding = Pick<
   Operation<never>,
@@ -106,12 +107,10 @@ export interface SchemaComponents {
 export function createSchemaComponents(taken: Json = {}): SchemaComponents {
   const found = new Map<string, unknown>()
 
-  const refer = (schema: unknown): unknown => {
-    if (Array.isArray(schema)) return schema.map(refer)
-    if (typeof schema !== 'object' || schema === null) return schema
-    const { title, ...members } = schema as Record<string, unknown>
+  const refer = rewriting((schema) => {
+    const { title, ...members } = schema
     // A property that is named "title" has a schema here, and no text.
-    const own: Json = typeof title === 'string' ? members : { ...schema }
+    const own: Json = typeof title === 'string' ? members : schema
     const referring = withMapping(
       own,
       withNullType(
@@ -133,7 +132,7 @@ export function createSchemaComponents(taken: Json = {}): SchemaComponents {
       $ref: `#/components/schemas/${name}`,
       ...(isDescribedEnum ? { description } : {}),
     }
-  }
+  })
   return {
     refer,
     all: () => Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1))),

@@ -6,6 +6,7 @@ import {
   type TSchemaOptions,
   Type,
 } from 'typebox'
+import { memoized } from '../base/cache.ts'
 
 /** The largest whole number that a parameter accepts: every number of fifteen digits is exact in a double. */
 export const MAX_WHOLE_NUMBER = 10 ** 15 - 1
@@ -42,16 +43,23 @@ export function unionBy<S extends TSchema>(member: string, title: string, choice
 
 type Json = Readonly<Record<string, unknown>>
 
+/** Rewrites every object within a schema, each once: many schemas have the same parts. */
+export function rewriting(rewrite: (part: Json) => object): (schema: unknown) => unknown {
+  const once = memoized(rewrite)
+  const all = (schema: unknown): unknown => {
+    if (Array.isArray(schema)) return schema.map(all)
+    return typeof schema === 'object' && schema !== null ? once(schema as Json) : schema
+  }
+  return all
+}
+
 /**
  * A schema of what we send, as it is published: a later version may add members, values of lists and kinds of a union.
  *
  * An enum becomes text with `x-extensible-enum`, which every generator of code reads as text: a union of enum and text
  * becomes a wrapper in some, and an enum fails at the first new value. A single value is a constant and stays.
  */
-export function opened(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(opened)
-  if (typeof schema !== 'object' || schema === null) return schema
-  const { additionalProperties: _closed, enum: values, ...rest } = schema as Json
+export const opened = rewriting(({ additionalProperties: _closed, enum: values, ...rest }) => {
   const open: Json = Object.fromEntries(
     Object.entries(rest).map(([name, value]) => [name, opened(value)]),
   )
@@ -63,7 +71,7 @@ export function opened(schema: unknown): unknown {
   const { propertyName } = discriminator as { readonly propertyName: string }
   const other = otherChoice(anyOf as Choice[], propertyName)
   return { ...open, anyOf: [...(anyOf as Choice[]), { ...other, title: `Other${String(title)}` }] }
-}
+})
 
 interface Choice {
   readonly properties: Readonly<Record<string, Json>>

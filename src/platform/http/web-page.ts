@@ -31,8 +31,9 @@ const SHARED = [
 const FILES: Readonly<Record<string, string>> = {
   '/assets/packages/land-110m.json': 'world-atlas/land-110m.json',
 }
+const HTML = 'text/html; charset=utf-8'
 const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
+  '.html': HTML,
   '.js': 'text/javascript; charset=utf-8',
   '.mjs': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -41,6 +42,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.md': 'text/markdown; charset=utf-8',
   '.txt': 'text/plain; charset=utf-8',
 }
+const KEPT = { 'cache-control': 'public, max-age=31536000, immutable' }
 const IMPORT_MAP_MARK = '{"imports":{}}'
 /** Without links to all modules, a browser learns of each only from the one that imports it, five times one after another. */
 const MODULES_MARK = '<!-- modules -->'
@@ -59,19 +61,35 @@ interface Page {
 }
 
 /**
- * Serves the page at /, from memory, and how fresh the data is at /freshness. All of it is public: the page shows
- * other data by the API alone.
+ * Serves the page at /, from memory. All of it is public: the page shows data by the API alone. A browser keeps what has
+ * the hash of its contents in its name.
  */
-export function addWebPage(
-  server: FastifyInstance,
-  { readFreshness }: { readonly readFreshness?: () => Promise<object> },
-): void {
-  if (readFreshness !== undefined) server.get('/freshness', readFreshness)
+export function addWebPage(server: FastifyInstance): void {
   const { html, files, policy } = page()
-  // The plain addresses are for what the import map does not cover, such as images.
-  for (const [url, asset] of [['/', html] as const, ...files]) {
-    server.get(url, (request, reply) => {
-      return sendAsset(request, reply, { asset, policy })
+  const sendNow = (asset: Asset): Send => {
+    return (request, reply) => sendAsset(request, reply, { asset, policy })
+  }
+  const sendHashed = ({ type, body }: Asset): Send => {
+    return (request, reply) => sendEncoded(request, reply.type(type).headers(KEPT), body)
+  }
+  const senders = [...files].flatMap(([url, asset]) => [
+    // The plain address is for what the import map does not cover, such as images.
+    [url, sendNow(asset)] as const,
+    [hashedUrl(url, asset), sendHashed(asset)] as const,
+  ])
+  addFiles(server, [['/', sendNow(html)], ...senders])
+}
+
+type Send = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | Promise<FastifyReply>
+
+/** Serves files by their addresses, those of a folder by one route: to add a route costs more than all its requests. */
+export function addFiles(server: FastifyInstance, files: Iterable<readonly [string, Send]>): void {
+  const senders = new Map(files)
+  const routes = [...senders.keys()].map((url) => url.replace(/^(\/[^/]+\/).*/, '$1*'))
+  for (const route of new Set(routes)) {
+    server.get<{ Params: { '*'?: string } }>(route, (request, reply) => {
+      const send = senders.get(route.replace('*', request.params['*'] ?? ''))
+      return send === undefined ? reply.callNotFound() : send(request, reply)
     })
   }
 }
@@ -85,19 +103,6 @@ export function sendAsset(
   reply.type(asset.type).header('content-security-policy', policy)
   if (isNotModified(request, reply, asset)) return reply.code(304).send()
   return sendEncoded(request, reply, asset.body)
-}
-
-/**
- * Serves the files of the page under names with the hash of their contents. A browser keeps them, so they count
- * against no limit.
- */
-export function addPageFiles(server: FastifyInstance): void {
-  for (const [url, asset] of page().files) {
-    server.get(hashedUrl(url, asset), { exposeHeadRoute: false }, (request, reply) => {
-      reply.header('cache-control', 'public, max-age=31536000, immutable')
-      return sendEncoded(request, reply.type(asset.type), asset.body)
-    })
-  }
 }
 
 /** @example '/assets/views/now.js' becomes '/assets/views/now-4xF3….js' */
@@ -160,7 +165,7 @@ function packageUrl(name: string): string {
 
 export function assetOf(text: string, extension: string): Asset {
   const tag = createHash('sha256').update(text).digest('base64url').slice(0, 16)
-  const type = TYPES[extension] ?? 'application/octet-stream'
+  const type = TYPES[extension] ?? HTML
   return { type, tag, body: createEncodedBody(Buffer.from(text)) }
 }
 
