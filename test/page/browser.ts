@@ -28,7 +28,6 @@ export interface OpenArgs {
   readonly base: string
   /** The key that the tab has already. */
   readonly key?: string
-  readonly colorScheme?: 'light' | 'dark'
   readonly path?: string
 }
 
@@ -49,15 +48,13 @@ export async function shows(page: Page, text: string | RegExp, exact = false): P
 }
 
 /** Opens the page in a browser of its own, which closes after the test. */
-export async function openPage({
-  base,
-  key,
-  colorScheme = 'light',
-  path = '',
-}: OpenArgs): Promise<OpenPage> {
+export async function openPage({ base, key, path = '' }: OpenArgs): Promise<OpenPage> {
   const browser: Browser = await chromium.launch({ executablePath: found, args: ['--no-sandbox'] })
   onTestFinished(() => browser.close())
-  const context = await browser.newContext({ colorScheme, viewport: { width: 1400, height: 900 } })
+  const context = await browser.newContext({
+    viewport: { width: 1400, height: 900 },
+    reducedMotion: 'reduce',
+  })
   context.setDefaultTimeout(BUSY_MACHINE_MS)
   const page = await context.newPage()
   const complaints: string[] = []
@@ -83,11 +80,19 @@ export async function openPanels(page: Page): Promise<void> {
   )
 }
 
-/** The rules of accessibility that a page breaks, with the elements that break them. */
+/** The rules of accessibility that a page breaks in light colours and in dark ones, with the elements that break them. */
 export async function axeFaults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
+  const light = await violations(page, {})
+  await page.emulateMedia({ colorScheme: 'dark' })
+  const dark = await violations(page, { runOnly: ['color-contrast'] })
+  await page.emulateMedia({ colorScheme: 'light' })
+  return [...light, ...dark]
+}
+
+async function violations(page: Page, options: object): Promise<string[]> {
   const found = await page.evaluate<{ id: string; impact: string; nodes: { html: string }[] }[]>(
-    'axe.run().then(({ violations }) => violations)',
+    `axe.run(${JSON.stringify({ resultTypes: ['violations'], ...options })}).then(({ violations }) => violations)`,
   )
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
