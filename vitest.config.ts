@@ -9,8 +9,8 @@ process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, 'node_modules/
 const NIGHTLY = ['test/**/*.nightly{,.pg}.test.ts']
 /** Tests of real processes, real time or simulated worlds that take half a minute or more: `npm run test:long`. */
 const LONG = ['test/{chaos,soak}/**/*.test.ts', 'test/**/*.long{,.pg}.test.ts']
-/** They take minutes. If one began last, the others would have ended long before. */
-const FIRST = /page\.long|up\.long|commands\.nightly/
+/** They take minutes, or are short files of long tests. If one began last, the others would have ended long before. */
+const FIRST = /page\.long|up\.long|postgres-outages|commands\.nightly/
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -59,14 +59,28 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
-      ...[
-        { name: 'long', include: LONG, exclude: NIGHTLY, groupOrder: 2 },
-        { name: 'nightly', include: NIGHTLY, exclude: [], groupOrder: 3 },
-      ].map(({ groupOrder, ...files }) => ({
-        extends: true as const,
-        // They measure budgets, memory and blocks in real time: each is alone in its process. Most of them wait most of the time.
-        test: { ...files, ...STORES, isolate: true, maxWorkers: 3, sequence: { groupOrder } },
-      })),
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: LONG,
+          exclude: NIGHTLY,
+          ...STORES,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      // They measure memory and blocks of the event loop: each is alone in its process.
+      {
+        extends: true,
+        test: {
+          name: 'nightly',
+          include: NIGHTLY,
+          isolate: true,
+          maxWorkers: 3,
+          ...STORES,
+          sequence: { groupOrder: 3 },
+        },
+      },
     ],
   },
 })
