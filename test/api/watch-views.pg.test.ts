@@ -126,39 +126,32 @@ describe('the last flight of a watch', () => {
   })
 })
 
-describe('the timeline of a watch', () => {
-  /** Records 100 EUR, 110 EUR, a confirmed loss and 80 EUR, five minutes apart, from 25 minutes ago on. */
-  async function recordHistory(db: Db, fareId: number): Promise<void> {
-    await record(db, fareId, ago(25), available('100.00'))
-    await record(db, fareId, ago(20), available('110.00'))
-    await record(db, fareId, ago(16), gone)
-    await record(db, fareId, ago(15), gone)
-    await record(db, fareId, ago(10), available('80.00'))
-  }
+it('a timeline shows the beliefs since the watch began, newest first', async ({ db }) => {
+  const { ana, fareId } = await addWatch(db)
+  await record(db, fareId, ago(25), available('100.00'))
+  await record(db, fareId, ago(20), available('110.00'))
+  await record(db, fareId, ago(16), gone)
+  await record(db, fareId, ago(15), gone)
+  await record(db, fareId, ago(10), available('80.00'))
 
-  it('a timeline shows the beliefs since the watch began, newest first', async ({ db }) => {
-    const { ana, fareId } = await addWatch(db)
-    await recordHistory(db, fareId)
+  const timeline = itemsOf(await ana.get(`${A_1}/timeline`))
 
-    const timeline = itemsOf(await ana.get(`${A_1}/timeline`))
-
-    const at = (minutes: number) => ago(minutes).toISOString()
-    const rows = timeline.map((one) => [
-      one.validFrom,
-      one.validTo,
-      one.state,
-      one.outbound,
-      one.price,
-    ])
-    const euros = (amount: string) => ({ amount, currency: 'EUR' })
-    expect(rows).toEqual([
-      [at(10), null, 'bookable', 'available', euros('80.00')],
-      [at(15), at(10), 'not_bookable', 'unavailable', null],
-      [at(20), at(15), 'bookable', 'available', euros('110.00')],
-      [at(30), at(20), 'bookable', 'available', euros('100.00')],
-    ])
-    expect(timeline[0]).toMatchObject({ return: null, priceCheckedAt: at(10), priceReason: null })
-  })
+  const at = (minutes: number) => ago(minutes).toISOString()
+  const rows = timeline.map((one) => [
+    one.validFrom,
+    one.validTo,
+    one.state,
+    one.outbound,
+    one.price,
+  ])
+  const euros = (amount: string) => ({ amount, currency: 'EUR' })
+  expect(rows).toEqual([
+    [at(10), null, 'bookable', 'available', euros('80.00')],
+    [at(15), at(10), 'not_bookable', 'unavailable', null],
+    [at(20), at(15), 'bookable', 'available', euros('110.00')],
+    [at(30), at(20), 'bookable', 'available', euros('100.00')],
+  ])
+  expect(timeline[0]).toMatchObject({ return: null, priceCheckedAt: at(10), priceReason: null })
 })
 
 it('the strips of a list have the intervals of each watch since it began, oldest first, and nothing of others', async ({
