@@ -8,6 +8,7 @@ import { SETTING_GROUPS } from '../../src/platform/config/settings.ts'
 import { PROBLEMS } from '../../src/platform/http/problem-codes.ts'
 import { createMetrics } from '../../src/platform/metrics/metrics.ts'
 import { eventFiles, eventsPart } from './event-pages.ts'
+import { testedFaultsPart } from './faults-page.ts'
 import { runbooksPage } from './runbook-headers.ts'
 import { workedQuestionsPart } from './worked-questions.ts'
 
@@ -16,6 +17,7 @@ type Registry = ReturnType<typeof createMetrics>['registry']
 /** The generated parts of each page, by the name in their markers. */
 const PARTS: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   '../resellers.md': { kinds: kindsPart },
+  '../../test/faults/faults.md': { 'faults and their tests': testedFaultsPart },
   'truth.md': { confirmations: confirmationsPart },
   'cli.md': { 'exit codes': exitCodesPart },
   'settings.md': { settings: settingsPart },

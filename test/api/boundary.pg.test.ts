@@ -248,6 +248,7 @@ const NUL = ['a\0', '\ud800']
 const FAR = [8.64e15, -8.64e15, -1, 1.5, '0000-01-01T00:00:00Z', '2016-12-31T23:59:60Z']
 const existence = (validFrom: unknown) => ({ of: 'existence', validFrom })
 
+// Fault: A cursor with a correct checksum holds a NUL, half of a surrogate pair or a date that no record has.
 it('a forged cursor with a NUL or a date that no record has is refused as any forged one', async ({
   api: { base, seed },
 }) => {
@@ -276,6 +277,7 @@ it('a forged cursor with a NUL or a date that no record has is refused as any fo
   }
 })
 
+// Fault: A cursor of another reseller on a list of the same name.
 it('a cursor of another reseller is refused, also for lists of the same name', async ({
   api: { base, seed },
 }) => {

@@ -24,6 +24,7 @@ it('/docs shows every operation and shape, runs nothing, and its links lead to i
   expect(others.filter((link) => !/^\/docs(\/[\w-]+)?$/.test(link))).toEqual(['/openapi.json'])
 })
 
+// Fault: The link of an alert leads nowhere.
 it('/docs/runbooks needs no key, has an anchor for every alert and leads to no other page', async ({
   db,
 }) => {

@@ -21,6 +21,7 @@ async function countWaiting(tx: Tx): Promise<number> {
   return waiting
 }
 
+// Fault: One key sends many `/watch-changes` without `wait`, or verifies of kept answers.
 it('polls that do not wait and verifies of a kept answer are handled two at a time for each key', async ({
   db,
 }) => {
@@ -49,6 +50,7 @@ it('polls that do not wait and verifies of a kept answer are handled two at a ti
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(paths.map(() => 200))
 })
 
+// Fault: The writes of one reseller wait for the database.
 it('while the writes of one reseller wait for the database, another reads and writes at once', async ({
   db,
 }) => {

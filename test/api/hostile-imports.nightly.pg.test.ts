@@ -72,6 +72,8 @@ describe('sixty imports of the largest size at once', () => {
     ['of twenty resellers, as CSV,', 20, longestCsv(), 200],
     ['of twenty resellers, each of 2,400,000 rows of CSV,', 20, SHORT_ROWS, 400],
   ] as const)(
+    // Fault: 60 imports of 1 MB of JSON or 20 MB of CSV at once, of one key or of twenty resellers, or 60 bodies of 333,000
+    // empty objects.
     'imports %s leave a process with a heap of 512 MB alive, and each is answered',
     async ([, resellers, body, accepted], { db, databaseUrl }) => {
       const { api, base, callers } = await anApi({ db, databaseUrl }, resellers)

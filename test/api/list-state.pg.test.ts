@@ -118,6 +118,7 @@ describe('the state of a list and of all lists', () => {
     )
   })
 
+  // Fault: Records are written while a client reads the state of all lists.
   it('following the feed from the state misses and repeats no record', async ({ db }) => {
     const ana = await newCaller(db, await startApi(db), 'ana')
     const flights = ['1', '2', '3', '4', '5', '6']

@@ -7,6 +7,7 @@ import { it } from '../support/test-database.ts'
 
 const { signal } = new AbortController()
 
+// Fault: One caller asks sixty questions on demand.
 it('callers take turns: the questions of others wait for one slot each, not for sixty', async ({
   db,
 }) => {

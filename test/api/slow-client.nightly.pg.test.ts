@@ -6,6 +6,7 @@ import { it } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { seqsOf, startStreamWorld, upTo } from './stream-world.ts'
 
+// Fault: A client of a stream does not read.
 it('the stream of a reseller cuts off a client that does not read, while others go on, and continues for it later', async ({
   db,
   databaseUrl,

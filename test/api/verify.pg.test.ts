@@ -33,6 +33,7 @@ describe('the verify endpoint', () => {
     })
   })
 
+  // Fault: A return flight that is the outbound flight.
   it('a question whose return flight is its outbound flight is refused, and makes no call', async ({
     db,
   }) => {

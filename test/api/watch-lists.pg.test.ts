@@ -100,6 +100,7 @@ describe('watches', () => {
     }
   })
 
+  // Fault: A request names a list or a watch that does not exist.
   it('a 404 names what is missing: the list, or the watch of a list that exists', async ({
     ana,
   }) => {

@@ -36,6 +36,7 @@ describe('the stream of a reseller', () => {
     expect(headers.get('content-encoding')).toBeNull()
   })
 
+  // Fault: A client of a stream connects again with an id that is valid, ancient, garbage, or another reseller’s.
   it('continues after any id of its feed, and refuses others', async ({ db, databaseUrl }) => {
     const { ana, append, open } = await startStreamWorld(db, databaseUrl)
     await append(5)
@@ -86,6 +87,7 @@ describe('the stream of a reseller', () => {
     expect([first, block]).toEqual([{ id: '3' }, { id: '5' }])
   })
 
+  // Fault: A client takes a thousand connections.
   it('a key may have 50 streams, and its other requests do not wait for them', async ({
     db,
     databaseUrl,
@@ -104,6 +106,7 @@ describe('the stream of a reseller', () => {
     await until('a free place', async () => (await open()).response.status === 200)
   })
 
+  // Fault: A key is revoked, or the process stops, while streams are open.
   it('ends when its key is revoked, and no other stream does', async ({ db, databaseUrl }) => {
     const { ana, append, open } = await startStreamWorld(db, databaseUrl, {
       streams: { reauthorizeEveryMs: 1_000_000 },
@@ -143,6 +146,7 @@ describe('the stream of a reseller', () => {
     expect([beat, await stream.next()]).toEqual([{}, {}])
   })
 
+  // Fault: A failover or a restored backup takes the last records of a feed back.
   it('ends with the problem of a poll when the feed has lost its end', async ({
     db,
     databaseUrl,

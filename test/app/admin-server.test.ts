@@ -17,6 +17,7 @@ function adminServer(host: string) {
 }
 
 describe('the admin server', () => {
+  // Fault: A web page of another host reads the admin port by DNS rebinding.
   it('answers on loopback only requests that name this machine, so that no web page can read it', async () => {
     const statusFor = adminServer('127.0.0.1')
 

@@ -90,6 +90,8 @@ describe('the deletion of a reseller', () => {
     await again.play(['GET /watch-changes?after=0', undefined, { items: [], head: 0 }])
   })
 
+  // Fault: The deletion of a reseller is killed. Its keys have ended, its name is taken, and a worker or another command goes
+  // on.
   it('that was interrupted goes on, and the name is taken until its end', async ({ db }) => {
     const base = await startApi(db)
     const ana = await busyReseller(db, base, 'ana')

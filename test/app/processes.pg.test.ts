@@ -69,6 +69,8 @@ describe('a running process', () => {
     await api.close()
   })
 
+  // Fault: One worker of several is killed or hangs. `status` and `doctor` list the processes of all hosts and name the one
+  // without progress.
   it('that was killed stays listed until its host starts the same role again', async ({
     database,
   }) => {

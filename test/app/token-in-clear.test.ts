@@ -24,6 +24,7 @@ describe('a warning of an access token in clear', () => {
     ['http://fares.example', undefined, 0],
     [undefined, 'a-token', 0],
   ])(
+    // Fault: The upstream's address is `http`.
     'is given by the log and by doctor for http to another machine: %s, %s',
     (url, token, count) => {
       expect(warningsFor(url, token)).toEqual([count, count])

@@ -60,6 +60,8 @@ const CASES = BACKENDS.map((backend) => ({
 // The cases run together because each waits up to 90 s.
 describe('workers whose clocks are ten minutes wrong', { concurrent: true }, () => {
   it.for(CASES)(
+    // Fault: Clocks are ten minutes wrong, or daylight saving time begins or ends. The budget and the minimum interval are
+    // kept, and no check is missed. A worker continues alone after the others have ended.
     'keep the budget and the minimum interval, and the $left one continues alone, on $backend',
     { timeout: 240_000 },
     async ({ backend, left }, { expect, onTestFinished }) => {

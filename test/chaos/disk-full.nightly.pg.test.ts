@@ -33,6 +33,7 @@ describe.runIf(disk !== undefined)('a full disk', () => {
   })
 
   it.for(BACKENDS)(
+    // Fault: The disk is full.
     'fails a list without stopping the API, and the next list is applied, with the queue on %s',
     { timeout: 240_000 },
     async (backend) => {

@@ -20,6 +20,7 @@ describe.each(BACKENDS)(
     })
     afterAll(() => world.close())
 
+    // Fault: A process gets SIGTERM under load.
     it('a process that ends under load first reports that it is not ready, and another continues without a stalled job', async () => {
       const { upstream } = world
       await watch(world, LOAD)
@@ -51,6 +52,7 @@ describe.each(BACKENDS)(
       await expectInvariants(world)
     })
 
+    // Fault: A job always throws, or fails with a NUL character in its message.
     it('jobs that always fail are dead after a few attempts and delay no other job', async () => {
       const { queue } = world
       await queue.enqueue(VERIFY_QUEUE, {

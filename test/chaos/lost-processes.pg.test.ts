@@ -40,6 +40,7 @@ describe('processes that are killed or stopped', () => {
       return { world, outcome }
     }
 
+    // Fault: A process is killed during a batch of checks.
     it('a batch whose process is killed is taken over by another, and each answer counts once', async () => {
       const { world, outcome } = get()
       expect(outcome.batchTakenMs).toBeLessThan(LOCK_AND_STALL_MS)
@@ -60,12 +61,14 @@ describe('processes that are killed or stopped', () => {
       )
     })
 
+    // Fault: A process is killed between the commit and the end of its job.
     it('a job whose process is killed after the commit runs again and changes nothing', async () => {
       const { world, outcome } = get()
       expect(outcome.committedBeforeKill).toBe(2)
       expect(await faresOf(world, ['301', '302'])).toEqual([bookable('301'), bookable('302')])
     })
 
+    // Fault: A process is stopped for two lock times and continued.
     it('a process that is stopped for two lock times and continued drops its late answer', async () => {
       const { world, outcome } = get()
       expect(outcome.stoppedMs).toBeGreaterThan(60_000)

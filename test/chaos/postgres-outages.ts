@@ -123,6 +123,7 @@ export function describePostgresOutages(backend: Backend): void {
       await fixture.postgres.close()
     })
 
+    // Fault: A process starts while a store is down.
     it('a process that starts while PostgreSQL is down exits with the reason', async () => {
       const { world } = fixture
       const from = performance.now()
@@ -140,6 +141,7 @@ export function describePostgresOutages(backend: Backend): void {
       for (const ended of [refused, unanswered]) expect(ended.stderr()).toContain('cannot be used')
     })
 
+    // Fault: PostgreSQL answers slowly.
     it('a check is recorded once while PostgreSQL answers slowly', async () => {
       const { world, callApi } = fixture
       const proxies = [world.postgresProxy, world.redis?.proxy]
@@ -153,6 +155,7 @@ export function describePostgresOutages(backend: Backend): void {
       )
     })
 
+    // Fault: PostgreSQL ends all connections.
     it('a check is recorded once when all connections end, and the queue listens again within two seconds', async () => {
       const { world, callApi } = fixture
       await expectCheckThrough(world, '902', async () => {
@@ -166,11 +169,13 @@ export function describePostgresOutages(backend: Backend): void {
       })
     })
 
+    // Fault: The network to PostgreSQL is cut.
     it('a check is recorded once when the network to PostgreSQL is cut', async () => {
       const { world } = fixture
       await expectCheckThrough(world, '903', async () => world.postgresProxy.cut())
     })
 
+    // Fault: PostgreSQL does not answer, or a connection is half open.
     it('a check is recorded once when PostgreSQL does not answer for a while', async () => {
       const { world, health } = fixture
       await expectCheckThrough(world, '904', async () => {
@@ -190,6 +195,7 @@ export function describePostgresOutages(backend: Backend): void {
       })
     })
 
+    // Fault: PostgreSQL crashes and restarts.
     it('a crash of PostgreSQL loses nothing that was committed and ends no process', async () => {
       const { world, postgres, callApi, health } = fixture
       await expectCheckThrough(world, '905', async () => {
@@ -203,6 +209,7 @@ export function describePostgresOutages(backend: Backend): void {
       })
     })
 
+    // Fault: PostgreSQL refuses writes after a failover.
     it('a check is recorded once when PostgreSQL refuses writes after a failover for a while', async () => {
       const { world, worker, callApi, write } = fixture
       await expectCheckThrough(world, '906', async () => {
@@ -219,6 +226,7 @@ export function describePostgresOutages(backend: Backend): void {
       })
     })
 
+    // Fault: All connections of the pool are in use.
     it('a pool whose connections all wait makes requests fail with 503 and Retry-After, and health answers', async () => {
       const { world, callApi, health } = fixture
       const release = await blockTable(world, 'farewatch_private.sync_run', 'access exclusive')

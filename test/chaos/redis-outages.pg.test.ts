@@ -66,26 +66,31 @@ describe.runIf(hasRedisServer())('an outage of Redis', { timeout: 120_000 }, () 
     string?,
     ((redis: OwnRedis) => unknown)?,
   ])[] = [
+    // Fault: Redis restarts without its data.
     ['due work is rebuilt after Redis restarts without its data', ({ restart }) => restart()],
     [
+      // Fault: Redis is out of memory.
       'the API continues and no work is lost while Redis is out of memory',
       ({ command }) => command('CONFIG', 'SET', 'maxmemory', '1'),
       'OOM',
       ({ command }) => command('CONFIG', 'SET', 'maxmemory', '0'),
     ],
     [
+      // Fault: Redis is a read-only replica.
       'the API continues and no work is lost while Redis is a read-only replica',
       ({ command }) => command('REPLICAOF', '127.0.0.1', '1'),
       'READONLY',
       ({ command }) => command('REPLICAOF', 'NO', 'ONE'),
     ],
     [
+      // Fault: Redis does not answer.
       'the API continues and no work is lost while Redis does not answer',
       ({ proxy }) => proxy.stall(),
       'no answer within',
       ({ proxy }) => proxy.resume(),
     ],
     [
+      // Fault: Redis is emptied.
       'due work is rebuilt within about a minute after FLUSHALL',
       ({ command }) => command('FLUSHALL'),
     ],
@@ -101,6 +106,7 @@ describe.runIf(hasRedisServer())('an outage of Redis', { timeout: 120_000 }, () 
     await expectDueWorkDone(flightId)
   })
 
+  // Fault: The network to Redis is cut.
   it('a check is recorded once when the network to Redis is cut during it', async () => {
     const { upstream } = world
     upstream.hold(['905'])

@@ -16,6 +16,7 @@ describe('ten processes that start at once on an empty database', () => {
   afterAll(() => postgres.close())
 
   it.for(BACKENDS)(
+    // Fault: Ten processes start at once.
     'migrate it once and fetch the list once for each due time, with the queue on %s',
     { timeout: 240_000 },
     async (backend) => {

@@ -61,6 +61,8 @@ async function breakThings(db: Db): Promise<void> {
 }
 
 describe('farewatch doctor', () => {
+  // Fault: The credential is refused, and `doctor` runs in a shell without `UPSTREAM_BASE_URL`. It is WRONG, with cause, since
+  // when and the last good answer.
   it('shows what the status shows, with the same texts and the same exit code', async ({
     db,
     databaseUrl,
@@ -96,6 +98,7 @@ describe('farewatch doctor', () => {
     expect(shown.stdout).toMatch(/\n\d+ wrong, \d+ warnings?\n$/)
   })
 
+  // Fault: A worker with an old credential ends. The hint of `doctor` ends a minute after its last refusal.
   it('reports until when a pause lasts, and when the last call was refused while the breaker is closed', async ({
     db,
     databaseUrl,
@@ -126,6 +129,7 @@ describe('farewatch doctor', () => {
     })
   })
 
+  // Fault: A session holds a lock for minutes. `status` and `doctor` name it.
   it('names the session that others wait for, and a status that waits for it says who finds it', async ({
     db,
     databaseUrl,

@@ -21,6 +21,7 @@ async function stop({ child, ended }: RunningCommand): Promise<void> {
 }
 
 describe('signing in', () => {
+  // Fault: `up` starts for the first time, where other machines reach it.
   it('up makes keys once and prints a link, and commands call the API with the keys', async ({
     databaseUrl,
   }) => {

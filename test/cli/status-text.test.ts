@@ -49,6 +49,7 @@ describe('the status', () => {
     ])
   })
 
+  // Fault: The upstream is down or asked for a pause.
   it('begins with what is wrong, the worst first, with what shows more and what to do', () => {
     const broken: Status = {
       ...WELL,

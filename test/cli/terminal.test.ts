@@ -40,6 +40,7 @@ const HOSTILE = 'a\u001b[2Jb\u009b31mc\u0007\u202ed\re'
 const ESCAPED = 'a\\u001b[2Jb\\u009b31mc\\u0007\\u202ed\\u000de'
 
 describe('a text that quotes the upstream, a file or the database', () => {
+  // Fault: Escape sequences in an error message, a query result or an export.
   it('cannot act on a terminal, while line ends and the colours of commands are kept', () => {
     const { terminal, asJson, errors, out } = aTerminal(true)
 

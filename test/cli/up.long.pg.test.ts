@@ -99,6 +99,7 @@ describe('farewatch up, with nothing configured', () => {
     expect(after.stdout).toContain('"status":"applied","baseline":true')
   })
 
+  // Fault: A second signal during the start or the stop of `up`, or a `kill -9`.
   it('ends at once on a second signal and leaves no database behind', async () => {
     const up = startInTest(['up'], env, home)
     await firstLine(up, 'ready')
@@ -159,6 +160,7 @@ describe('farewatch up, with nothing configured', () => {
     })
   })
 
+  // Fault: A container engine sends SIGTERM to `npm start`.
   it('ends in order on SIGTERM to npm start, as a container engine sends it', async () => {
     const npm = startCommand(['npm', 'start', '--silent'], env, path.resolve('.'))
     onTestFinished(() => void npm.child.kill('SIGKILL'))
@@ -170,6 +172,7 @@ describe('farewatch up, with nothing configured', () => {
     expect(logLines(npm).at(-1)).toMatchObject({ msg: 'stopped' })
   })
 
+  // Fault: `API_PORT` or `ADMIN_PORT` is taken.
   it('ends before it starts a database when its port is taken', async () => {
     const { port, close } = await listenLocally(net.createServer())
     onTestFinished(close)

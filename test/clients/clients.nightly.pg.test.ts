@@ -291,6 +291,7 @@ describe('the TypeScript client', () => {
 describe.for(LANGUAGES)('the examples in %s', (language) => {
   const { cwd, follow, receive } = EXAMPLES[language]
 
+  // Fault: A client of the stream, or the server, is restarted.
   it('follow the feed over restarts of themselves and of the server', async ({ db }) => {
     const first = await openApi(db)
     const ana = await newCaller(db, first.base, 'ana')

@@ -43,6 +43,7 @@ async function fixture(db: Db) {
 
 const REFUSED = { status: 409, body: { code: 'delivery.address_not_allowed' } }
 
+// Fault: A reseller names an address that is not its own. It is refused unless an operator has allowed it.
 it('a reseller cannot send to an address that is not allowed to it, by a new endpoint, by a changed or by an enabled one', async ({
   db,
 }) => {
@@ -77,6 +78,7 @@ it('a reseller cannot send to an address that is not allowed to it, by a new end
   ).toMatchObject({ status: 403 })
 })
 
+// Fault: An address that the operator no longer allows.
 it('nothing is sent to an address that was disallowed while a message waits, and the message is sent when it is allowed again', async ({
   db,
 }) => {

@@ -53,6 +53,8 @@ const SPECIAL = [
   '100::1',
 ]
 
+// Fault: A webhook URL names a private or special address, in any notation, or a name that resolves to one. Refused when the
+// endpoint is made if the URL spells the address, and blocked at every connect; not tried again.
 it.each(SPECIAL)('the address %s is not allowed', (address) => {
   expect(isAllowedAddress(address, [])).toBe(false)
 })
@@ -174,6 +176,7 @@ it.each(SPECIAL)('a name that resolves to %s is blocked without a connection', a
   await transport.close()
 })
 
+// Fault: DNS answers another address between check and connect.
 it('a name is resolved once a connect, and another address of it is blocked at the next connect', async () => {
   await using receiver = await startReceiver((_request, response) =>
     response.writeHead(200, { connection: 'close' }).end(),

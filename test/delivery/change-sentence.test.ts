@@ -213,6 +213,7 @@ describe('the passengers of a sentence', () => {
   })
 })
 
+// Fault: Names of the upstream and references with line ends, headers, markup, mentions, links, direction marks.
 describe('a hostile name in the sentence of a change', () => {
   const withAirline = (airline: string) =>
     sentence('became_available', GONE, { ...OPEN, outbound: leg('available', flownBy(airline)) })

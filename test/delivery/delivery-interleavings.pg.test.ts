@@ -354,6 +354,7 @@ const anyCommands = commandsOf<World>(
   { most: 24, expectPromises },
 )
 
+// Fault: Random failures, kills and passing days together.
 it('in any order of statements, requests and deaths every record that passes is delivered at least once under one id, or is dead until it is sent again', async ({
   db,
   databaseUrl: url,

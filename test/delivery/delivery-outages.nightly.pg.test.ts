@@ -59,6 +59,7 @@ async function allDelivered(db: Db, count: number): Promise<boolean> {
   return rows.length === count && rows.every(({ state }) => state === 'delivered')
 }
 
+// Fault: The database is away for a minute.
 it('a database that is away for a minute loses no delivery, and what was answered meanwhile is not sent again', async () => {
   const postgres = await startChaosPostgres()
   onTestFinished(() => postgres.close())

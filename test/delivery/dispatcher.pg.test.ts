@@ -79,6 +79,8 @@ it('a call during a run was about something if that run has delivered it', async
   expect(await dispatcher.dispatch()).toBe(false)
 })
 
+// Fault: A receiver hangs, drips or fails. Others get their webhooks without delay: four requests an endpoint, half of a
+// process's requests for doubtful endpoints, a circuit breaker that uses up no attempt.
 it('twenty endpoints that hang delay no other endpoint', async ({ db }) => {
   const { resellerId, receiver, id, dispatched } = await startDelivering(db, {
     records: 30,
@@ -196,6 +198,7 @@ it('a new record does not wait behind a large replay', async ({ db }) => {
   expect(receiver.received[0]?.body[0]?.data.seq).toBe(21)
 })
 
+// Fault: A receiver answers 410, or fails for five days.
 it('a 410 disables the endpoint at once, keeps its deliveries, and is sent to the other endpoints', async ({
   db,
 }) => {
@@ -224,6 +227,7 @@ it('a 410 disables the endpoint at once, keeps its deliveries, and is sent to th
   ])
 })
 
+// Fault: The worker is killed between the receiver's 200 and the commit.
 it('a delivery that a killed process held is made again under its id, and a late result is dropped', async ({
   db,
 }) => {

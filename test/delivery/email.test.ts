@@ -110,6 +110,8 @@ describe('an e-mail', () => {
   })
 })
 
+// Fault: A mail server that refuses, hangs or drops the connection at any step, also after it has the message. Each ends in a
+// result within the deadline; only a missing mailbox disables the endpoint; a repeated message keeps its Message-ID.
 describe('a mail server that refuses', () => {
   it.each<[string, string, object]>([
     ['greeting', '421 busy', { kind: 'failed', outcome: 'smtp_4xx', status: 421 }],

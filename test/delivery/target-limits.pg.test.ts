@@ -32,6 +32,7 @@ async function sentAtOnce(db: Db, perHour: number): Promise<number> {
 }
 
 describe('the limit of e-mail messages an hour', () => {
+  // Fault: More e-mail than the limit an hour.
   it('lets half of them go at once, then one at a time, and never more than all in an hour', async ({
     db,
   }) => {
@@ -85,6 +86,7 @@ async function testsOf(db: Db, resellerId: number, target: string): Promise<unkn
   return ends
 }
 
+// Fault: A reseller tests an address again and again.
 it('neither other endpoints, other writings of a URL nor other resellers pass the limit of tests', async ({
   db,
 }) => {

@@ -31,6 +31,7 @@ it.each([
   [404, { kind: 'failed', outcome: 'http_4xx' }],
   [410, { kind: 'gone', outcome: 'gone' }],
   [500, { kind: 'failed', outcome: 'http_5xx' }],
+  // Fault: A webhook receiver answers 410, 429 or 500, or redirects.
 ] as const)('an answer with status %i gives %j', async (status, expected) => {
   const result = await postTo((_request, response) => response.writeHead(status).end())
 
@@ -48,6 +49,7 @@ it.each<[string, Answer, string]>([
   ['resets the connection', (_request, { socket }) => void socket?.resetAndDestroy(), 'reset'],
   ['does not speak HTTP', (_request, { socket }) => void socket?.end('hello\r\n\r\n'), 'malformed'],
   ['sends its headers byte by byte', drip, 'timeout'],
+  // Fault: A webhook receiver drips, resets, or never ends its answer.
 ])('a receiver that %s fails', async (_what, answer, outcome) => {
   const deadlineMs = outcome === 'timeout' ? 150 : 15_000
 
@@ -94,6 +96,7 @@ it.each([
   expect(result).toMatchObject({ kind: 'failed', outcome: 'http_4xx', retryAfterMs })
 })
 
+// Fault: A webhook receiver never answers.
 it('a receiver that never answers ends in a timeout, and its connection is closed', async () => {
   await using receiver = await startReceiver(() => undefined)
 

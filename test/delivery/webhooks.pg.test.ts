@@ -68,6 +68,7 @@ function verifies(secret: string, request: Receiver['requests'][number] | undefi
   }
 }
 
+// Fault: A signing secret is rotated between two attempts.
 it('a secret that is rotated between two attempts signs the second one together with the former one', async ({
   db,
 }) => {

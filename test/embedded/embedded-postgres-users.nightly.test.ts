@@ -31,6 +31,7 @@ describe.runIf(isRoot)('as root', () => {
     await server.release()
   })
 
+  // Fault: `npm start` runs as root.
   it('a system user of its own runs the server, and data of another user stays with that user', async () => {
     const home = await temporaryHome()
     const own = (await findPlace(home)).user
@@ -43,6 +44,7 @@ describe.runIf(isRoot)('as root', () => {
     expect((await findPlace(home)).user?.uid).toBe(UNPRIVILEGED)
   })
 
+  // Fault: Root runs farewatch in a container, where it may not trace processes.
   it('in a container, where root may not trace processes, a command joins, and the next start stops the server of a killed owner', async () => {
     const home = await temporaryHome()
     const without = 'sys_ptrace'

@@ -8,6 +8,7 @@ const disk = await mountSmallDisk(8)
 describe.runIf(disk !== undefined)('a full disk', () => {
   afterAll(() => disk?.close())
 
+  // Fault: The disk is full when a command starts. One sentence names it, without a stack.
   it('is named in the sentence with which a command ends', async () => {
     await disk?.fill()
     const env = {

@@ -35,6 +35,7 @@ describe('the monitor of the embedded PostgreSQL', () => {
     process.kill(server?.pid ?? Number.NaN, 'SIGKILL')
   }
 
+  // Fault: The embedded PostgreSQL is killed.
   it('restarts a server that dies on its port three times, then ends with the reason in the log', async () => {
     const { log, of } = collectingLogger()
     const server = await own()
@@ -58,6 +59,7 @@ describe('the monitor of the embedded PostgreSQL', () => {
     await server.release()
   })
 
+  // Fault: The folder is deleted while farewatch runs.
   it('ends without a restart when the data is deleted, and says so', async () => {
     const { log } = collectingLogger()
     const home = await temporaryHome()

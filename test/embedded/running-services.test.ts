@@ -28,6 +28,7 @@ async function embed(home: string, sandbox: 'start' | 'join' | 'none') {
 }
 
 describe('a command that calls the upstream', () => {
+  // Fault: A command calls the upstream while `up` runs its sandbox.
   it('joins the sandbox of the running service of its home, and starts none', async () => {
     const home = await aHome()
     const service = await embed(home, 'start')
@@ -75,6 +76,7 @@ describe('a command of a home whose farewatch runs', () => {
     expect(await withRunningApi(config)).toEqual(config)
   })
 
+  // Fault: A killed farewatch has left its addresses in its folder.
   it('does not follow what a killed process has left in the home', async () => {
     const home = await aHome()
     const child = spawn('true')

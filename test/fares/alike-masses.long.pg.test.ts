@@ -86,6 +86,8 @@ async function masses(db: Db): Promise<unknown> {
 }
 
 describe('a lie about one airline', () => {
+  // Fault: One airline is shown as sold out for minutes, or few flights of many airlines change alike: by a shift of times, in
+  // UTC, without a leg, by a factor of the price. Held for ten minutes, and forgotten when it disappears.
   it('records no sell-out of its thirty flights, among a hundred honest flights of others', async ({
     db,
   }) => {

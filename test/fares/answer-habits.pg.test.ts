@@ -104,6 +104,8 @@ describe('a member that the interface does not have', () => {
     expect((await onDemand()).result.kind).toBe('known')
   })
 
+  // Fault: An upstream that fails says `available: false` with a message, a reason, `success: false`, `retryAfter` or
+  // `partial`. No loss is recorded until that is usual or accepted.
   it('is usual when most answers about fares believed unavailable have had it for a day', async ({
     db,
   }) => {
@@ -132,6 +134,7 @@ describe('a member that the interface does not have', () => {
 })
 
 describe('a total that is not the sum of its passengers', () => {
+  // Fault: A cache ignores the passengers.
   it('is no price where totals have been sums', async ({ db }) => {
     const fareIds = await trackFares(db, 2)
     const [fareId = 0] = fareIds
@@ -155,6 +158,7 @@ describe('an answer with the Date of the one before', () => {
     (await metrics.checksDropped.get()).values.find(({ labels }) => labels.reason === 'copied')
       ?.value
 
+  // Fault: A cache goes on with one old answer.
   it('is a copy and is dropped if it was asked over two seconds later', async ({ db }) => {
     const fareIds = await trackFares(db, 1)
     const datedAt = dated(1)

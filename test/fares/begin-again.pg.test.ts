@@ -81,6 +81,7 @@ async function today(db: Db, days = 0): Promise<string> {
 }
 
 describe('a watch that ended by a false departure', () => {
+  // Fault: A fare ended by a false date.
   it('begins again when it is resumed by name, as that of a fare of which nothing is known', async ({
     db,
   }) => {
@@ -100,6 +101,7 @@ describe('a watch that ended by a false departure', () => {
   })
 
   it.for(['an import', 'a change'])(
+    // Fault: A fare ended by a false date gets a later date.
     'begins again when %s gives it a later date',
     async (by, { db }) => {
       const { resellerId, row, change, feed, check } = await endFalsely(db)
@@ -119,6 +121,7 @@ describe('a watch that ended by a false departure', () => {
   )
 
   it.for([{}, { departs_on: TRUE_DATE }])(
+    // Fault: The row of an ended fare is imported again.
     'stays ended when its row %j is imported again',
     async (given, { db }) => {
       const { resellerId, row, feed } = await endFalsely(db, given)
@@ -133,6 +136,7 @@ describe('a watch that ended by a false departure', () => {
 })
 
 describe('a watch of a flight that has departed', () => {
+  // Fault: A watch of a flight that has departed gets the date of its departure.
   it('ends again when it gets the date on which it departed', async ({ db }) => {
     const { resellerId, row, feed } = await endFalsely(db)
     const date = await today(db)
@@ -144,6 +148,7 @@ describe('a watch of a flight that has departed', () => {
     expect(await feed()).toEqual(['watch_started', 'expired', 'expired'])
   })
 
+  // Fault: A watch of a flight that has departed is resumed.
   it('ends again three days after it was resumed by name, if all answers show the past departure', async ({
     db,
   }) => {
@@ -165,6 +170,7 @@ describe('a watch of a flight that has departed', () => {
 })
 
 describe('a watch whose fare ended as never available', () => {
+  // Fault: A fare ended as `never_available` can be bought again.
   it('is not asked any more, and begins again when it is resumed by name', async ({ db }) => {
     const { named, feed, check } = await startFixture(db)
     await check(gone)

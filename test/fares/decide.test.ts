@@ -44,6 +44,7 @@ function iso(seconds: number): string {
 describe('legs that show the flight of the other', () => {
   const [there, back] = [available(), returning(available())]
 
+  // Fault: Each leg shows the flight of the other.
   it('say nothing, however often', () => {
     const { last, changes } = decideAll([
       [0, there, back],
@@ -58,6 +59,7 @@ describe('legs that show the flight of the other', () => {
     })
   })
 
+  // Fault: Each leg shows the flight of the other.
   it('do not reopen a leg that is sold out', () => {
     const { state } = decideAll([
       [0, there, back],

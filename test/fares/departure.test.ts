@@ -58,6 +58,8 @@ describe('the instant of departure', () => {
     ['', '2026-07-20 08:00', '2026-07-20T20:00:00.000Z', 'at UTC−12 where the place is unknown'],
     ['Nis', '2026-07-20 08:00', '2026-07-20T20:00:00.000Z', 'at UTC−12 where a city is a code'],
     ['Pau', '2026-07-20 08:00', '2026-07-20T20:00:00.000Z', 'at UTC−12 where a city is a code'],
+    // Fault: A departure in an unknown time zone, across the date line, in an hour that comes twice. The instant is right, or
+    // the latest possible one.
   ])('a flight from %s at %s departs at %s: %s', (from, local, instant) => {
     expect(departsAt(fare(flight(from, local)))).toBe(instant)
   })

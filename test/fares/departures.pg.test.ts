@@ -83,6 +83,7 @@ async function check(
 }
 
 describe('the departure of a fare', () => {
+  // Fault: A flight departs: the upstream answers `available: false`.
   it('a fare that departs during a batch is not lost by the answers of that batch', async ({
     db,
   }) => {
@@ -133,6 +134,7 @@ describe('the departure of a fare', () => {
     expect(rows).toEqual([])
   })
 
+  // Fault: Sales close before a departure.
   it('a loss in the minute before the departure is a closed sale, and the end after it is a departure', async ({
     db,
   }) => {

@@ -73,6 +73,7 @@ describe('an answer with an Age', () => {
 })
 
 describe('two replicas of the upstream, one of them 60 s older, that answer at random', () => {
+  // Fault: Two replicas of the upstream, a minute apart, answer at random; a cache answers with `Age: 86400`.
   it.each([1, 2, 3])('give no false record of losses, gains and prices: run %i', (seed) => {
     const truth = replicaTruth({ seed, fares: 20, seconds: 3 * 3600 })
     const found = watchReplicas(truth, { seed, olderBy: 60, everySeconds: 4 + 12 * (seed % 3) })

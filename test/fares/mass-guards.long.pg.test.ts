@@ -77,7 +77,12 @@ async function answer(db: Db, fares: readonly number[], n: number, leg: LegObser
   await recordAll(db, fares, minute(n), leg, null, USUAL)
 }
 
+// Fault: Mass loss: no fare is believed gone, even if only a few can be checked in the time.
 describe.each(MASSES)('$kind', ({ kind, change, right, wrong }) => {
+  // Fault: An upstream reports many flights falsely as available, as sold out, or at prices that differ by more than a fifth,
+  // for 40 s, 5 min or 30 min.
+  // Fault: Every fare gets wrong dates at once. An incident holds them, no watch ends, and the next true answers end it.
+  // Fault: Every fare shows another identity, another itinerary or a price of zero at once, or one kind after the other.
   it('none is recorded of what most fares show one after the other, and it is forgotten when it disappears', async ({
     db,
   }) => {

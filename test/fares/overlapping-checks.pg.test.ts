@@ -60,6 +60,7 @@ async function readState(db: Db) {
 }
 
 describe('checks of one fare that overlap', () => {
+  // Fault: A job runs twice at once.
   it('a loss counts once when one job runs twice at the same time', async ({ db, databaseUrl }) => {
     const fare = await watchedFare(db, [[60, available()]])
     const claimId = await claimOf(db)

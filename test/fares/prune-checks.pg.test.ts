@@ -5,6 +5,7 @@ import { it } from '../support/test-database.ts'
 import { available, gone, minute, record, trackFare, watchFare } from './fare-fixtures.ts'
 
 describe('pruning', () => {
+  // Fault: The answer behind a change has been deleted.
   it('deletes an answer 90 days after the last change that cited it, and keeps the change', async ({
     db,
   }) => {

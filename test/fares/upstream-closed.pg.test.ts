@@ -96,6 +96,7 @@ async function nextSlot(db: Db): Promise<Date | undefined> {
   return rows[0]?.at
 }
 
+// Fault: Asked to wait: a pause for all processes with a limited length; no fare and no attempt of a list is affected.
 describe('a pause', () => {
   it('no slot that was reserved before the pause is used, and the dispatchers hear that its fares are due', async ({
     db,

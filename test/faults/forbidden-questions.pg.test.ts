@@ -30,6 +30,7 @@ async function traces(): Promise<unknown> {
 }
 
 // Tests of the passenger rules show each mix that is forbidden.
+// Fault: Forbidden questions: refused before any call, and before a slot of the budget.
 describe('forbidden questions', () => {
   it('one without an adult is refused on demand without a call and without a slot', async () => {
     const { db } = fixture

@@ -69,6 +69,7 @@ const FULL_SIZE: readonly FaultRule[] = [
   { name: 'many-fields', fields: 1_000_000 },
 ]
 
+// Fault: Oversized answers: refused, in bounded memory, without a long block of the event loop.
 describe('an oversized answer at its full size, under the caps of the product', () => {
   it.for(FULL_SIZE)(
     '$name as a list is refused whole, in bounded memory, without a long block',

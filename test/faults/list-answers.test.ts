@@ -14,6 +14,9 @@ const SAYS: Readonly<Record<string, string>> = {
   'a route of 70 KB': 'element 1 is over 65536 bytes',
 }
 
+// Fault: Contradictory lists: decided the same way every time, and counted; a list with over 16 spellings of a place, or over
+// 100,000 places, is rejected.
+// Fault: Contract violations: rejected, or unknown; never an unavailable fare.
 describe('a list of an upstream that was written from the interface alone', () => {
   it('has at least 90 kinds, each under its own name', () => {
     const names = new Set(LIST_CASES.map(({ name }) => name))
@@ -22,6 +25,8 @@ describe('a list of an upstream that was written from the interface alone', () =
     expect(Object.keys(SAYS).filter((name) => !names.has(name))).toEqual([])
   })
 
+  // Fault: The upstream answers a list in any of over 150 ways. Each becomes what docs/reference/upstream.md says: read, or
+  // rejected or not received for a named reason.
   it.each(LIST_CASES)('becomes $becomes when it is $name', async ({ name, answer, becomes }) => {
     const reading = readAll([Buffer.from(answer.body ?? '')])
 

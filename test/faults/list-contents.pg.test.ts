@@ -133,8 +133,12 @@ const KINDS = [
   { list: 'with-availability', held: HELD_AVAILABLE, same: SAME_AVAILABLE },
 ] as const
 
+// Fault: Contradictory lists: decided the same way every time, and counted; a list with over 16 spellings of a place, or over
+// 100,000 places, is rejected.
+// Fault: Implausible lists: held whole for an operator.
 describe('the contents of a list of an upstream that was written from the interface alone', () => {
   it.for(KINDS)(
+    // Fault: A list is one of 23 accidents, or is cut, or alternates with another version.
     'are applied to $list only if they mean a plausible change, and no accident changes anything',
     async ({ list, held, same }, { db }) => {
       await using upstream = await startHostileUpstream(ok(ALL))

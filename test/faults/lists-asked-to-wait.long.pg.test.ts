@@ -12,6 +12,7 @@ import { type FaultFixture, prepareFaultFixture } from './fault-fixture.ts'
 
 const MAX_PAUSE_MS = 900_000
 
+// Fault: Asked to wait: a pause for all processes with a limited length; no fare and no attempt of a list is affected.
 describeStores('a list whose sync must wait', (store) => {
   const systems = createSystems(store)
   let fixture: FaultFixture
@@ -56,6 +57,7 @@ describeStores('a list whose sync must wait', (store) => {
     return { system, queue, reasons }
   }
 
+  // Fault: A list meets a 401.
   it('for a refused credential uses no attempt, opens the breaker, and is applied when a probe succeeds', async () => {
     const { db } = fixture
     fixture.setFaults({ name: 'status', endpoint: 'routes', code: 401 })

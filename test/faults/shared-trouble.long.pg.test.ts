@@ -104,6 +104,9 @@ const TROUBLES: readonly Trouble[] = [
   },
 ]
 
+// Fault: Credential refused: few calls, no change of belief; ends with a successful probe.
+// Fault: Asked to wait: a pause for all processes with a limited length; no fare and no attempt of a list is affected.
+// Fault: Server errors: calls stop, one process probes, all recover; beliefs stay and are shown as stale when they are old.
 describe('trouble that all processes share', () => {
   it.for(TROUBLES)(
     '$title: few calls are made, one process probes, and all processes recover',

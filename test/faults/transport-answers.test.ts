@@ -69,6 +69,8 @@ const CASES = (['list', 'verify'] as const).flatMap((endpoint, at) => {
   )
 })
 
+// Fault: Redirects: never followed, and their target never sees the credential.
+// Fault: Slow or no answers: one deadline from the call to the last byte.
 describe('an upstream that was written from the interface alone', () => {
   it('has at least 70 kinds of connections and headers', () => {
     const names = new Set(CASES.map(({ name }) => name))
@@ -77,6 +79,7 @@ describe('an upstream that was written from the interface alone', () => {
     expect(Object.keys(SAYS).filter((name) => !names.has(name))).toEqual([])
   })
 
+  // Fault: The upstream answers a list or a verify call in any of many broken ways of HTTP.
   it.each(CASES)('$endpoint: is $becomes when it sends $name', async (given) => {
     const { endpoint, name, answer, becomes } = given
     await using upstream = await startHostileUpstream(answer)

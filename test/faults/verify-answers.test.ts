@@ -18,6 +18,7 @@ const SAYS: Readonly<Record<string, string>> = {
   'hour 25': 'departure is not a time of the calendar',
 }
 
+// Fault: Contract violations: rejected, or unknown; never an unavailable fare.
 describe('an upstream that was written from the interface alone', () => {
   it('has at least 90 kinds of answer to a question, each under its own name', () => {
     const names = new Set(VERIFY_CASES.map(({ name }) => name))
@@ -27,6 +28,9 @@ describe('an upstream that was written from the interface alone', () => {
   })
 
   it.each(VERIFY_CASES)(
+    // Fault: The upstream answers a verify call in any of over 160 ways, such as an error with `available: false`, impossible
+    // times or a price of zero. Each becomes what `fares/cases.md` says. An arrival before its departure by local time can be
+    // true: NRT to HNL, AKL to LAX, SYD to SFO.
     'is read as $becomes when it sends $name',
     ({ name, answer, becomes, back, anomalies }) => {
       const returnFlightId = back === undefined ? null : BACK

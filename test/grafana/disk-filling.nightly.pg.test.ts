@@ -34,6 +34,7 @@ async function startFixture(folder: string) {
 }
 
 describe.runIf(disk !== undefined && hasPrometheus())('a disk with too little space', () => {
+  // Fault: The disk of the database has too little space.
   it('DiskFilling fires until the disk of the database has enough, and doctor says the same', async () => {
     if (disk === undefined) throw new Error('there is no small disk')
     onTestFinished(() => disk.close())

@@ -211,6 +211,7 @@ describe.runIf(hasPrometheus() && hasRedisServer())(
       await until('its end', async () => !(await isFiring('UpstreamErrors')))
     }, 400_000)
 
+    // Fault: A dashboard is green because nothing answers.
     it('shows no healthy value on the overview when no process is left', async () => {
       await fixture.end()
       await until('the alert', () => isFiring('ApiDown'))

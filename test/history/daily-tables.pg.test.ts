@@ -78,6 +78,7 @@ describe('the daily tables', () => {
     ])
   })
 
+  // Fault: A list is applied after its day was summed up.
   it('every complete day is computed once, and again when a list is applied later that belongs to it', async ({
     db,
   }) => {

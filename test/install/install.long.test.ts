@@ -105,6 +105,7 @@ describe('the install before a script', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)(
+    // Fault: The install of `npm start` is interrupted, and started again at once.
     'ends on %s with its npm, and the next start begins with an empty tree',
     async (signal, code) => {
       const checkout = await aCheckout()
@@ -123,6 +124,7 @@ describe('the install before a script', () => {
     },
   )
 
+  // Fault: The install of `npm start` is killed.
   it('leaves after kill -9 a lock that holds until its npm has ended', async () => {
     const checkout = await aCheckout()
     const { install, npmPid, goOn } = await held(checkout)

@@ -13,6 +13,7 @@ const LEFT_OUT = [
   /\.(png|svg)$/,
   /^docs\/(events\/|reference\/(openapi\.json|contract-1\.txt)$|analytics\/dbt\/sources\.yml$)/,
   /^(test\/)?grafana\/dashboards/,
+  /^test\/faults\/faults\.md$/,
   /^grafana\/prometheus\/alerts\.yml$/,
   /^src\/(app\/api-examples\.json|platform\/db\/tables\.ts)$/,
 ]

@@ -30,6 +30,8 @@ function jobDeps(db: Db, upstream = upstreamOf(JSON.stringify(routes('PMI-BCN'))
 
 const signal = new AbortController().signal
 
+// Fault: Contradictory lists: decided the same way every time, and counted; a list with over 16 spellings of a place, or over
+// 100,000 places, is rejected.
 describe('the job of a due time', () => {
   it('a job is snoozed while another process syncs its list, and names the holder of the lock', async ({
     db,
@@ -98,6 +100,7 @@ describe('the job of a due time', () => {
     expect(await listSyncRuns(db, { limit: 10 })).toMatchObject([{ status: 'failed' }])
   })
 
+  // Fault: Runs fail, or their processes end, because of what a list holds.
   it('a list with which two attempts failed is rejected at the third, until the next due time', async ({
     db,
   }) => {

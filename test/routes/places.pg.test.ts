@@ -16,6 +16,7 @@ async function cityOf(db: Db, id: string): Promise<string[]> {
 
 const to = (destination: Place) => ({ departure: place('PMI'), destination })
 
+// Fault: Hostile text: stored clean, or rejected.
 describe('places', () => {
   it('the name of a place may hold emoji, right-to-left text and markup', async ({ db }) => {
     const city = '🛫 مدريد <b>"x"</b>, =1+1'

@@ -118,6 +118,7 @@ describe('a proof', { timeout: 120_000 }, () => {
     })
   })
 
+  // Fault: A stored interval is wrong.
   it('the command exits with 0 or 1, and names the first route and run that differ', async ({
     db,
     databaseUrl,

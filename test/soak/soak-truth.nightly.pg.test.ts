@@ -295,6 +295,8 @@ describe.for(FAULTS)(
   'an upstream with known losses and routes behind a proxy that corrupts a tenth of the answers, and $happens',
   (fault) => {
     onBothQueues(
+      // Fault: A tenth of the answers is broken for ten minutes, on both queue backends, while flights sell out and return,
+      // and workers are killed, or the store comes and goes each ten seconds, or refuses writes.
       'no record is false, no loss that could be seen for 60 s is missed, losses are recorded in time, and each route comes and goes once',
       SECONDS,
       (db, databaseUrl, redisUrl) => expectTrue(db, databaseUrl, redisUrl, fault),

@@ -96,6 +96,7 @@ function opensAt(refused: number, seconds: number): boolean {
 
 describe('the auth breaker of processes that make 20 calls a second', () => {
   it.each([0.05, 0.1, 0.25])(
+    // Fault: 5 to 25 % of the calls are refused with 401.
     'never opens in ten minutes if %s of the calls are refused',
     (share) => {
       expect(opensAt(share, 600)).toBe(false)
@@ -124,6 +125,7 @@ function opensOn(hangs: (second: number, call: number) => boolean, seconds: numb
 }
 
 describe('the errors breaker of processes that make 50 calls a second', () => {
+  // Fault: Timeouts end after the upstream has recovered.
   it('stays closed when timeouts end after the upstream has recovered', () => {
     expect(opensOn((second) => second < 9, 60)).toBe(false)
   })
@@ -143,6 +145,7 @@ describe('an open breaker', () => {
     ['errors', open, [5, 10, 20, 40, 60, 60]],
     ['auth', refused, [5, 10, 20, 40, 60, 60]],
   ] as const)(
+    // Fault: The credential is refused for good. Probes are at most 60 s apart.
     '%s: is probed at intervals that double up to the maximum',
     (name, first, seconds) => {
       let breakers: Breakers = first

@@ -33,6 +33,7 @@ const refusal = (retryAfterMs: number): PauseRequest => ({
   madeAtMs: Number.POSITIVE_INFINITY,
 })
 
+// Fault: Asked to wait: a pause for all processes with a limited length; no fare and no attempt of a list is affected.
 it('the budget grants no slot during a pause, and fewer after it', async ({ db }) => {
   await applyPause(db, refusal(60_000))
   const paused = await reserve(db)

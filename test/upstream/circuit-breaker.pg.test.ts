@@ -26,6 +26,8 @@ async function written(db: Db): Promise<string> {
   return rows.map((row) => row.xmin).join(' | ')
 }
 
+// Fault: Credential refused: few calls, no change of belief; ends with a successful probe.
+// Fault: Server errors: calls stop, one process probes, all recover; beliefs stay and are shown as stale when they are old.
 describe('a requested pause', () => {
   it.for([
     { after: 'a quarter of a second after its notification', ms: 250, isNotified: true },

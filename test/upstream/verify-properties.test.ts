@@ -108,6 +108,7 @@ function expectNoCanary(value: unknown): void {
   expect(text).not.toContain('CANARY')
 }
 
+// Fault: Anomalous verify answers: counted; the fare is what `available` says, or unknown.
 it('the parser never throws, and reads only bytes that say so as unavailable', () => {
   fc.assert(
     fc.property(anyBytes, (bytes) => {

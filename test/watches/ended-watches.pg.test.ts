@@ -29,6 +29,7 @@ async function addWatches(db: Db): Promise<number> {
 }
 
 describe('an expired watch', () => {
+  // Fault: A file with a `departs_on` that has passed.
   it('a date that has passed is a fault of a new row, of a new date and of another question alone', async ({
     db,
   }) => {

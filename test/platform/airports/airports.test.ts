@@ -38,6 +38,7 @@ const REVIEWED: Readonly<Record<string, string>> = {
     'BLW BSI BSZ KSR LKI SNX',
 }
 
+// Fault: A table of time zones is wrong.
 it('every zone is that of a second table, or was reviewed', () => {
   const others = otherZones()
   const differ = [...airportsByIata().values()].filter(({ iata, zone }) => {

@@ -55,6 +55,9 @@ describe('a login of an analyst', () => {
     expect(stderr).toMatch(/^farewatch: the role of DATABASE_URL may not read .*\n$/)
   })
 
+  // Fault: A login of an analyst takes our advisory locks, or stores large objects. Neither is possible where a superuser
+  // migrated; elsewhere `doctor` warns and names the file to run; a wait for a lock ends with the role and process that hold
+  // it.
   it('may take no advisory lock and store no large object, and doctor warns if it may', async ({
     database,
     databaseUrl,
@@ -124,6 +127,7 @@ describe('a login of an analyst', () => {
     await expect(createAnalyst(db, 'x; drop')).rejects.toThrow('cannot be the name of a login')
   })
 
+  // Fault: A login of an analyst lifts its own timeout.
   it('loses a statement that runs over the limit, and its connection if it catches that', async ({
     db,
     databaseUrl,

@@ -62,6 +62,7 @@ describe('the listener', () => {
     expect([rows.length, notified.length]).toEqual([1, 4])
   })
 
+  // Fault: The listening connection is ended or stalls; a notification is lost.
   it('listens again after its connection was ended, and then notifies every subscriber', async ({
     db,
     databaseUrl: url,

@@ -96,6 +96,7 @@ describe('migrating while processes run', () => {
     values (gen_random_uuid(), 'worker', '0.1.0', 'host-a', ${pid})
   `.execute(db)
 
+  // Fault: `migrate` runs while processes of the version before live, or an analyst's transaction is open.
   it('is refused while processes live that the new schema would stop, and names them', async () => {
     const { db } = openAnother(await createEmptyDatabase())
     await migrate(db, { last: '0011_public_routes' })
@@ -160,6 +161,7 @@ describe('a database that a newer version has migrated', () => {
     expect(await appliedNames(db)).toEqual([...NAMES, '9999_newer'])
   })
 
+  // Fault: Older code starts on a newer database.
   it('is refused with advice when older code must stop', async ({ db }) => {
     await applyNewer(db, { olderCodeMayRun: false })
 

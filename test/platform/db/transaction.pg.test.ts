@@ -57,6 +57,7 @@ describe('a transaction', () => {
     expect(await counters(db)).toEqual([2, 2])
   })
 
+  // Fault: A transaction meets a serialization failure.
   it('is retried on the other one’s data when it cannot be serialized', async ({ db }) => {
     await createCounters(db, 1)
     const seen: number[] = []
@@ -73,6 +74,7 @@ describe('a transaction', () => {
     expect(await counters(db)).toEqual([11])
   })
 
+  // Fault: A transaction meets a deadlock or a serialization failure each time.
   it.for(['40001', '40P01'])('gives up on %s after four attempts', async (state, { db }) => {
     let attempts = 0
 

@@ -127,6 +127,7 @@ describe('bodies', () => {
     [{ items: [{ reference: 'A', 'a\0': 1 }] }, '/items/0/a'],
     [{ items: Array.from({ length: 4 }, () => ({ reference: 'A' })) }, '/items'],
     [{ items: Array.from({ length: 9_999 }, () => ({})) }, '/items/0/reference'],
+    // Fault: A body that its schema refuses holds a million values.
   ])('the body %j is refused with the place of the fault', (given, pointer) => {
     expect(() => readBody(given)).toThrow(
       expect.objectContaining({

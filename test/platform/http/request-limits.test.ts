@@ -244,6 +244,7 @@ describe('the places of a caller', () => {
   })
 
   it.each(['application/json', 'text/csv'])(
+    // Fault: A client disconnects while it sends a body.
     'a client that disconnects in its body of %s gives its place back',
     async (type) => {
       const { handlers, write, firstArrived, firstClosed } = await anApi()
@@ -281,6 +282,7 @@ describe('a body', () => {
     expect(await answer).toMatchObject({ status: 200, bytes: 20_000_000 })
   })
 
+  // Fault: A megabyte of brackets, or of empty objects.
   it.each(['[', '{},', '{"a":1,'])('of a megabyte of %s is refused', async (text) => {
     const { write } = await anApi()
 

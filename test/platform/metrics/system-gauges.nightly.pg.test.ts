@@ -7,6 +7,7 @@ import { until } from '../../support/until.ts'
 const NOWHERE = 'http://127.0.0.1:9'
 
 describe('the gauges of the whole system', () => {
+  // Fault: A reading of gauges waits for a lock. They keep their last values, and an alert reports how old they are.
   it('keep their values while a reading waits for a lock, also when that takes too long', async ({
     database,
     databaseUrl,

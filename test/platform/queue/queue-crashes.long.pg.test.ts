@@ -61,6 +61,7 @@ describeStores('crashes of a worker', (store) => {
     await untilCounts(system, queue, { completed: 1 })
   })
 
+  // Fault: A job ends its process each time it runs.
   it('caused by a job stop after a few starts: the job is dead, others run, and it can be retried', async () => {
     const system = systems.open()
     const queue = aQueue()
