@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { brotliDecompressSync } from 'node:zlib'
 import { describe, expect, onTestFinished } from 'vitest'
 import { type DatabaseOptions, openDatabase, sql } from '../../src/platform/db/database.ts'
 import { inTransaction } from '../../src/platform/db/transaction.ts'
@@ -27,27 +27,21 @@ describe('responses', () => {
     }
   })
 
-  it.for([
-    ['br', brotliDecompressSync],
-    ['gzip', gunzipSync],
-  ] as const)(
-    'a large response is encoded with %s for a client that accepts it',
-    async ([encoding, inflate], { db }) => {
-      await sync(db, manyRoutes(300))
-      const base = await startApi(db)
-      const key = await newKeyText(db)
-      const headers = { ...bearer(key), 'accept-encoding': encoding }
-      const request = http.get(`${base}/api/v1/data/routes`, { headers })
-      const [response] = (await once(request, 'response')) as [http.IncomingMessage]
-      expect(response.headers['content-encoding']).toBe(encoding)
-      const encoded = await buffer(response)
-      const plain = await ask(`${base}/api/v1/data/routes`, {
-        headers: { ...bearer(key), 'accept-encoding': 'identity' },
-      })
-      expect(plain.headers.get('content-encoding')).toBeNull()
-      expect(inflate(encoded).toString()).toBe(plain.text)
-    },
-  )
+  it('a large response is encoded for a client that accepts it', async ({ db }) => {
+    await sync(db, manyRoutes(300))
+    const base = await startApi(db)
+    const key = await newKeyText(db)
+    const headers = { ...bearer(key), 'accept-encoding': 'br' }
+    const request = http.get(`${base}/api/v1/data/routes`, { headers })
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+    expect(response.headers['content-encoding']).toBe('br')
+    const encoded = await buffer(response)
+    const plain = await ask(`${base}/api/v1/data/routes`, {
+      headers: { ...bearer(key), 'accept-encoding': 'identity' },
+    })
+    expect(plain.headers.get('content-encoding')).toBeNull()
+    expect(brotliDecompressSync(encoded).toString()).toBe(plain.text)
+  })
 })
 
 describe('an unavailable database', () => {

@@ -247,6 +247,14 @@ describe('a decision', () => {
     expect(late.state.candidate).toMatchObject({ since: iso(60), heldUntil: iso(690) })
   })
 
+  it('a price is as old as the last answer that showed it', () => {
+    const pricedAt = (...story: Asked[]) => decideAll([[0, available()], ...story]).state.pricedAt
+
+    expect(pricedAt([60, available()])).toBe(iso(60))
+    expect(pricedAt([60, available({ price: null })])).toBe(iso(0))
+    expect(pricedAt([60, UNAVAILABLE], [80, UNAVAILABLE])).toBeNull()
+  })
+
   it('at most a thousand answers of a silence are counted', () => {
     const { state } = decideAll(Array.from({ length: 1_001 }, (_, i) => [i, unknown()]))
 
