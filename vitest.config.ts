@@ -30,7 +30,7 @@ export default defineConfig({
     // process-wide state (environment, timers, spies) as it found it.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     isolate: false,
-    maxWorkers: 4,
+    maxWorkers: 3,
     // Tests make much that is soon garbage: a twentieth of the time.
     execArgv: ['--max-semi-space-size=32'],
     sequence: { sequencer: LongestFirst },
@@ -65,6 +65,8 @@ export default defineConfig({
           name: 'long',
           include: LONG,
           exclude: NIGHTLY,
+          // Most of them wait most of the time.
+          maxWorkers: 4,
           ...STORES,
           sequence: { groupOrder: 2 },
         },
@@ -76,7 +78,6 @@ export default defineConfig({
           name: 'nightly',
           include: NIGHTLY,
           isolate: true,
-          maxWorkers: 3,
           ...STORES,
           sequence: { groupOrder: 3 },
         },
