@@ -5,14 +5,12 @@ import { onTestFinished } from 'vitest'
 import type { FaultRule } from '../../sandbox/faults/fault-rule.ts'
 import type { LoggedRequest, LogPage } from '../../sandbox/operations/request-log.ts'
 import type { Sandbox } from '../../sandbox/sandbox-server.ts'
-import { fareStateAt } from '../../sandbox/world/fare-life.ts'
-import { dayOf, findFlight, flightIdOf } from '../../sandbox/world/flight-schedule.ts'
 import { routesAt } from '../../sandbox/world/route-life.ts'
 import { createWorld } from '../../sandbox/world/world.ts'
 import { systemClock } from '../../src/platform/base/clock.ts'
 import { createScrub } from '../../src/platform/base/secrets.ts'
 import { type Db, openDatabase } from '../../src/platform/db/database.ts'
-import { startTestSandbox, TOKEN } from '../sandbox/support.ts'
+import { flightsThatAre, startTestSandbox, TOKEN } from '../sandbox/support.ts'
 import { silentLog } from '../support/silent-log.ts'
 import { cloneDatabase } from '../support/test-database.ts'
 import { type ClientFixture, clientOf } from '../upstream/client-fixture.ts'
@@ -52,8 +50,8 @@ export async function prepareFaultFixture(): Promise<FaultFixture> {
     sandbox,
     db: database.db,
     databaseUrl: clone.url,
-    open: flightsThatAre(sandbox, true),
-    sold: flightsThatAre(sandbox, false),
+    open: flightsThatAre(sandbox, true, START),
+    sold: flightsThatAre(sandbox, false, START),
     setFaults: (...rules) => {
       sandbox.setFaults(rules)
       onTestFinished(() => sandbox.setFaults([]))
@@ -83,16 +81,6 @@ async function writeRoutes(): Promise<string> {
   const routes = routesAt(createWorld({ seed: 1 }), START).slice(0, ROUTES)
   await writeFile(file, JSON.stringify(routes))
   return file
-}
-
-function flightsThatAre({ world }: Sandbox, available: boolean): string[] {
-  const day = dayOf(START) + 20
-  return world.pairs
-    .map((pair) => flightIdOf({ pair, day, number: 0 }))
-    .filter((id) => {
-      const flight = findFlight(world, id)
-      return flight && fareStateAt(flight, START.getTime()).available === available
-    })
 }
 
 async function readLog(sandbox: Sandbox, seq: number): Promise<LoggedRequest[]> {
