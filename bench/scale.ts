@@ -37,16 +37,15 @@ async function sampleLocks(): Promise<number> {
   return waiting / samples
 }
 
-const { bytes } = await selectOne(
-  sql<{ bytes: number }>`
-    select sum(pg_total_relation_size(oid))::float8 as bytes from pg_class
-     where relname in ('fare_schedule', 'fare_state', 'tracked_fare', 'turn', 'watch')
-  `,
-  checks.app.database.db,
-)
-console.log(`${Math.round(bytes / FARES)} bytes a fare of checks`)
-
 try {
+  const { bytes } = await selectOne(
+    sql<{ bytes: number }>`
+      select sum(pg_total_relation_size(oid))::float8 as bytes from pg_class
+       where relname in ('fare_schedule', 'fare_state', 'tracked_fare', 'turn', 'watch')
+    `,
+    checks.app.database.db,
+  )
+  console.log(`${Math.round(bytes / FARES)} bytes a fare of checks`)
   printHead(`${FARES} fares of ${RESELLERS} resellers, ${SECONDS} s a step`, [
     'queue',
     'workers',

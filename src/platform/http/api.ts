@@ -68,8 +68,8 @@ export function createApi<D>(options: ApiOptions<D>): HttpServer {
   reportAnswers(server, options)
   addNoOperation(server, options.operations, limits)
   // The hook of the compression sees only routes that are added later. The documentation needs no key, so it comes before:
-  // a caller without a key cannot make the server compress. What a browser keeps counts against no limit.
-  addWebPage(server)
+  // a caller without a key cannot make the server compress.
+  addWebPage(server, limits)
   server.register((scope, _options, done) => {
     scope.addHook('onRequest', (request, reply) => limits.count(request, reply))
     addDocsPages(scope, options.document)

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { lazily } from '../base/cache.ts'
+import type { RequestLimits } from './request-limits.ts'
 import { createEncodedBody, type EncodedBody, isNotModified, sendEncoded } from './responses.ts'
 
 const SOURCES = fileURLToPath(new URL('../../page/', import.meta.url))
@@ -62,12 +63,15 @@ interface Page {
 
 /**
  * Serves the page at /, from memory. All of it is public: the page shows data by the API alone. A browser keeps what has
- * the hash of its contents in its name.
+ * the hash of its contents in its name, so that it counts against no limit.
  */
-export function addWebPage(server: FastifyInstance): void {
+export function addWebPage(server: FastifyInstance, { count }: Pick<RequestLimits, 'count'>): void {
   const { html, files, policy } = page()
   const sendNow = (asset: Asset): Send => {
-    return (request, reply) => sendAsset(request, reply, { asset, policy })
+    return async (request, reply) => {
+      await count(request, reply)
+      return sendAsset(request, reply, { asset, policy })
+    }
   }
   const sendHashed = ({ type, body }: Asset): Send => {
     return (request, reply) => sendEncoded(request, reply.type(type).headers(KEPT), body)

@@ -41,3 +41,7 @@ it('every file of the page is kept by browsers and counts against no limit', asy
   expect(imports['/assets/page.js']).toMatch(/^\/assets\/page-[\w-]{16}\.js$/)
   expect((await api.inject('/assets/page-0000000000000000.js')).statusCode).toBe(404)
 })
+
+it.each(['/', '/assets/page.js'])('a browser asks for %s each time, which counts', async (url) => {
+  expect((await startApi().inject(url)).headers.ratelimit).toBeDefined()
+})
